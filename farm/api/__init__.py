@@ -1,0 +1,123 @@
+"""The contracts between the parts. Plug-ins import this package, `farm.errors` and nothing else of ours.
+
+Importing it loads NumPy and no torch.
+"""
+
+from farm.api.arrays import (
+    JSON,
+    NO_ANSWER,
+    BoolArray,
+    Features,
+    FloatArray,
+    Images,
+    IntArray,
+    State,
+    StrArray,
+    check_images,
+    check_labels,
+)
+from farm.api.calibration import Calibration, CalibrationRule
+from farm.api.classifier import (
+    Capabilities,
+    Classifier,
+    FunctionClassifier,
+    ModelSource,
+    Needs,
+    RawOutputs,
+)
+from farm.api.component import Component, check_choice, check_number, parameters_of
+from farm.api.context import Cache, Context, NoCache
+from farm.api.data import (
+    ArrayImages,
+    Batch,
+    ImageSource,
+    Split,
+    Stream,
+    Workload,
+    WorkloadSource,
+    check_disjoint,
+    check_workload,
+    copies_of,
+    image_digests,
+)
+from farm.api.faultload import (
+    CATEGORIES,
+    Category,
+    FaultContext,
+    Faulted,
+    Faultload,
+    FaultTargets,
+)
+from farm.api.monitor import Monitor, Verdict
+from farm.api.observation import (
+    LAST_HIDDEN,
+    CollectedFeatures,
+    FitData,
+    Labelled,
+    Observation,
+    collect,
+)
+from farm.api.policy import Cancel, Policy
+from farm.api.progress import Progress, Silent
+from farm.api.randomness import derived_seed, generator, uniform_by_id
+
+__all__ = [
+    "CATEGORIES",
+    "JSON",
+    "LAST_HIDDEN",
+    "NO_ANSWER",
+    "ArrayImages",
+    "Batch",
+    "BoolArray",
+    "Cache",
+    "Calibration",
+    "CalibrationRule",
+    "Cancel",
+    "Capabilities",
+    "Category",
+    "Classifier",
+    "CollectedFeatures",
+    "Component",
+    "Context",
+    "FaultContext",
+    "FaultTargets",
+    "Faulted",
+    "Faultload",
+    "Features",
+    "FitData",
+    "FloatArray",
+    "FunctionClassifier",
+    "ImageSource",
+    "Images",
+    "IntArray",
+    "Labelled",
+    "ModelSource",
+    "Monitor",
+    "Needs",
+    "NoCache",
+    "Observation",
+    "Policy",
+    "Progress",
+    "RawOutputs",
+    "Silent",
+    "Split",
+    "State",
+    "StrArray",
+    "Stream",
+    "Verdict",
+    "Workload",
+    "WorkloadSource",
+    "check_choice",
+    "check_disjoint",
+    "check_images",
+    "check_labels",
+    "check_number",
+    "check_workload",
+    "collect",
+    "copies_of",
+    "derived_seed",
+    "generator",
+    "image_digests",
+    "parameters_of",
+    "uniform_by_id",
+]

@@ -1,0 +1,119 @@
+"""From a score to an alarm: thresholds set on in-distribution validation data, and kept on record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from farm.api.arrays import BoolArray, FloatArray, IntArray
+from farm.api.component import check_choice, check_number
+from farm.errors import ComponentFailure
+
+METHODS = ("id-quantile", "id-extreme", "per-class", "fixed")
+FEWEST_PER_CLASS = 20
+"""A class with fewer validation instances than this takes the threshold of all classes together."""
+
+
+@dataclass(frozen=True)
+class CalibrationRule:
+    """How a threshold is to be chosen.
+
+    - `id-quantile`: the share `accept` of the ID validation data is accepted;
+    - `id-extreme`: all of it is;
+    - `per-class`: the share `accept` within each predicted class;
+    - `fixed`: at `threshold`, whatever the data say (a published rule, or a baseline).
+    """
+
+    method: str = "id-quantile"
+    accept: float = 0.95
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("calibration.method", self.method, METHODS)
+        check_number("calibration.accept", self.accept, above=0, high=1)
+        if (self.method == "fixed") != (self.threshold is not None):
+            expected = "a number" if self.method == "fixed" else "no threshold"
+            check_choice(f"calibration.threshold with method '{self.method}'", self.threshold, (expected,))
+
+    def calibrate(self, scores: FloatArray, predicted: IntArray, n_classes: int) -> Calibration:
+        """Choose the threshold from the scores of ID validation data."""
+        if not len(scores):
+            raise ComponentFailure("calibration got no ID validation data; expected at least one instance")
+        accept = {"id-extreme": 1.0, "fixed": None}.get(self.method, self.accept)
+        if self.method == "fixed":
+            assert self.threshold is not None
+            threshold = float(self.threshold)
+        else:
+            threshold = quantile_threshold(scores, 1.0 if accept is None else accept)
+        per_class, borrowed = None, 0
+        if self.method == "per-class":
+            per_class = np.full(n_classes, threshold)
+            for label in range(n_classes):
+                own = scores[predicted == label]
+                if len(own) >= FEWEST_PER_CLASS:
+                    per_class[label] = quantile_threshold(own, self.accept)
+                else:
+                    borrowed += 1
+        calibration = Calibration(
+            method=self.method,
+            asked_acceptance=accept,
+            threshold=threshold,
+            per_class=per_class,
+            classes_without_own_threshold=borrowed,
+            n=len(scores),
+        )
+        accepted = float(1.0 - calibration.alarms(scores, predicted).mean())
+        return Calibration(**(vars(calibration) | {"validation_acceptance": accepted}))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A threshold with its history. An alarm is a score above it."""
+
+    method: str
+    threshold: float
+    n: int
+    asked_acceptance: float | None = None
+    validation_acceptance: float | None = None
+    per_class: FloatArray | None = field(default=None, compare=False)
+    classes_without_own_threshold: int = 0
+
+    def thresholds(self, predicted: IntArray) -> FloatArray | float:
+        """Give the threshold that holds for each instance."""
+        return self.threshold if self.per_class is None else self.per_class[predicted]
+
+    def alarms(self, scores: FloatArray, predicted: IntArray) -> BoolArray:
+        """Compare scores with the threshold."""
+        return np.asarray(scores > self.thresholds(predicted), dtype=np.bool_)
+
+    def record(self) -> dict[str, Any]:
+        """Give everything as JSON, for the readouts."""
+        values = asdict(self)
+        values["per_class"] = None if self.per_class is None else self.per_class.tolist()
+        return values
+
+
+def quantile_threshold(scores: FloatArray, accept: float) -> float:
+    """Give a threshold at or below which lies at least the share `accept` of the scores.
+
+    It is put half-way to the next score up. A threshold that equals somebody's score is where decisions
+    flip between machines and batch sizes, since floating-point sums differ in their last bits.
+
+    Examples
+    --------
+    >>> quantile_threshold(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
+    2.5
+    >>> quantile_threshold(np.array([1.0, 2.0, 3.0, 4.0]), 1.0)
+    4.0
+    """
+    ordered = np.sort(scores)
+    # The 1e-9 keeps 0.95 * 20 = 19.000000000000004 from asking for a twentieth.
+    rank = max(int(np.ceil(accept * len(ordered) - 1e-9)), 1)
+    value = float(ordered[rank - 1])
+    above = ordered[ordered > value]
+    if not above.size:
+        return value
+    middle = value + (float(above[0]) - value) / 2
+    return middle if middle < above[0] else value

@@ -1,0 +1,211 @@
+"""The contract of classifiers: images in, one `Observation` out, from one forward pass."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from farm.api.arrays import FloatArray, Images, StrArray
+from farm.api.component import Component
+from farm.api.context import Context
+from farm.api.data import Workload
+from farm.api.observation import Observation
+from farm.errors import ComponentFailure, RequirementError, UserError, one_line, suggestion
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a classifier can do beyond giving probabilities; a black box can do none of it."""
+
+    logits: bool = False
+    layers: tuple[str, ...] = ()
+    gradients: bool = False
+    members: bool = False
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a monitor must be given. Checked against the classifier before anything is fitted.
+
+    `networks` names networks of the monitor's own, `outliers` asks for a named validation fault, and
+    `order` says that scores depend on what came before, so that tracks must not be split or reordered.
+    Images need no tag: every observation has them.
+    """
+
+    layers: tuple[str, ...] = ()
+    logits: bool = False
+    gradients: bool = False
+    members: int = 0
+    networks: tuple[str, ...] = ()
+    outliers: bool = False
+    order: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RawOutputs:
+    """What a classifier's own code returns, before it is checked and completed."""
+
+    probabilities: NDArray[np.floating]
+    logits: NDArray[np.float32] | None = None
+    activations: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    members: FloatArray | None = None
+    outputs: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+
+
+class Classifier(ABC):
+    """Predicts. `observe` is the driver and is final; a subclass writes `_forward`."""
+
+    name: str
+    classes: tuple[str, ...]
+    capabilities: Capabilities = Capabilities()
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """A hash of everything that decides the outputs: weights, preprocessing, code."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int | None:
+        """The memory its parameters take; None where nobody can tell."""
+
+    @abstractmethod
+    def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs: ...
+
+    def differentiable(self, images: Tensor) -> Tensor:  # noqa: ARG002
+        """Give logits through which gradients flow back to the images (capability `gradients`)."""
+        raise RequirementError(f"classifier '{self.name}' gives no gradients")
+
+    def observe(
+        self,
+        images: Images,
+        layers: Sequence[str] = (),
+        *,
+        ids: StrArray | None = None,
+        track: StrArray | None = None,
+        members: int = 0,
+    ) -> Observation:
+        """Run the classifier once and check what it gives.
+
+        `layers` are the activations wanted; `members` how many passes or networks besides.
+        """
+        try:
+            raw = self._forward(images, layers, members)
+        except UserError:
+            raise
+        except Exception as error:
+            raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
+        probabilities = self._checked(raw.probabilities, len(images))
+        predicted = probabilities.argmax(axis=1)
+        return Observation(
+            ids=np.arange(len(images)).astype(str) if ids is None else ids,
+            images=images,
+            probabilities=probabilities,
+            predicted=predicted,
+            confidence=probabilities[np.arange(len(predicted)), predicted],
+            logits=raw.logits,
+            activations=raw.activations,
+            track=track,
+            members=raw.members,
+            outputs=raw.outputs,
+        )
+
+    def _checked(self, probabilities: NDArray[np.floating], n: int) -> FloatArray:
+        expected = (n, len(self.classes))
+        if probabilities.shape != expected:
+            raise ComponentFailure(
+                f"classifier '{self.name}' returned shape {probabilities.shape}; expected {expected}: "
+                "one probability an instance and class"
+            )
+        result = probabilities.astype(np.float64, copy=False)
+        totals = result.sum(axis=1)
+        # One comparison that NaN fails too.
+        if n and not (result.min() >= -1e-6 and abs(totals - 1.0).max() <= 1e-3):
+            wrong = ~((result >= -1e-6).all(axis=1) & (abs(totals - 1.0) <= 1e-3))
+            i = int(np.flatnonzero(wrong)[0])
+            raise ComponentFailure(
+                f"classifier '{self.name}' returned {_short(result[i])} for instance {i} "
+                f"(sum {totals[i]:.4g}); expected probabilities that sum to 1: does it return logits?"
+            )
+        return result
+
+    def resolve(self, needs: Needs, who: str) -> None:
+        """Raise a `RequirementError` where this classifier lacks what is needed."""
+        can = self.capabilities
+        for layer in needs.layers:
+            if not can.layers:
+                raise RequirementError(
+                    f"{who} needs the layer '{layer}', but classifier '{self.name}' is a black box that "
+                    "gives no activations: use a white-box classifier or a monitor of outputs"
+                )
+            if layer not in can.layers:
+                raise RequirementError(
+                    f"{who} needs the layer '{layer}', which classifier '{self.name}' does not have: "
+                    f"{suggestion(layer, can.layers)}"
+                )
+        for tag in ("logits", "gradients", "members"):
+            if getattr(needs, tag) and not getattr(can, tag):
+                raise RequirementError(f"{who} needs {tag}, which classifier '{self.name}' does not give")
+
+
+class FunctionClassifier(Classifier):
+    """A black box: any function from images to probabilities.
+
+    Examples
+    --------
+    >>> coin = FunctionClassifier(lambda images: np.full((len(images), 2), 0.5), classes=("heads", "tails"))
+    >>> coin.observe(np.zeros((3, 1, 8, 8), np.float32)).confidence
+    array([0.5, 0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Images], ArrayLike],
+        classes: Sequence[str],
+        *,
+        name: str = "function",
+        version: str = "",
+    ) -> None:
+        self.name = name
+        self.classes = tuple(classes)
+        self._function = function
+        self._version = version
+
+    @property
+    def digest(self) -> str:
+        """A hash of the function's name and of the version its owner states: its code is not seen."""
+        where = f"{self._function.__module__}:{getattr(self._function, '__qualname__', '')}"
+        text = "\x1f".join([where, self._version, *self.classes])
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    @property
+    def nbytes(self) -> None:
+        """Unknown for a black box."""
+        return
+
+    def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
+        if layers or members:
+            raise RequirementError(f"classifier '{self.name}' is a black box: no layers, no members")
+        return RawOutputs(np.asarray(self._function(images), dtype=np.float64))
+
+
+class ModelSource(Component, ABC):
+    """A recipe for a classifier: trained here on a workload, or brought along by the user."""
+
+    @abstractmethod
+    def classifier(self, workload: Workload, context: Context) -> Classifier:
+        """Make the classifier for this workload."""
+
+
+def _short(row: FloatArray) -> str:
+    values = ", ".join(f"{v:.4g}" for v in row[:4])
+    return f"[{values}{', ...' if len(row) > 4 else ''}]"

@@ -1,0 +1,274 @@
+"""Images on their way in: where they lie, what is known of them, and one batch of a stream."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm.api.arrays import (
+    JSON,
+    BoolArray,
+    FloatArray,
+    Images,
+    IntArray,
+    StrArray,
+    check_images,
+    check_labels,
+)
+from farm.api.component import Component
+from farm.api.context import Context
+from farm.errors import DataError
+
+
+class ImageSource(Protocol):
+    """Images that can be read by index; they need not be in memory."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height, width: the same for all."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def read(self, indices: IntArray) -> Images:
+        """Read these images, in this order, as float32 NCHW in [0, 1]."""
+        ...
+
+
+class ArrayImages:
+    """Images in memory, N x C x H x W, as uint8 (a quarter of the space) or float32."""
+
+    def __init__(self, array: NDArray[np.uint8] | Images) -> None:
+        if array.ndim != 4:
+            raise DataError(f"images have shape {array.shape}; expected N x C x H x W")
+        if array.dtype == np.float32:
+            check_images(array.astype(np.float32, copy=False), "images")
+        elif array.dtype != np.uint8:
+            raise DataError(f"images are {array.dtype}; expected uint8, or float32 in [0, 1]")
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height, width."""
+        c, h, w = self._array.shape[1:]
+        return c, h, w
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def read(self, indices: IntArray) -> Images:
+        """Read these images as float32 in [0, 1]."""
+        chosen = self._array[indices]
+        if chosen.dtype == np.uint8:
+            return chosen.astype(np.float32) / np.float32(255)
+        return np.asarray(chosen, dtype=np.float32)
+
+
+def image_digests(images: Images) -> list[bytes]:
+    """Give a hash an image, of its pixels at 8 bits.
+
+    Eight bits, so that a copy is found whether it came as bytes or as floats, and so that a change
+    nobody could see does not hide it.
+    """
+    eight_bits = np.rint(images * np.float32(255)).astype(np.uint8)
+    shape = repr(images.shape[1:]).encode()
+    return [hashlib.blake2b(shape + image.tobytes(), digest_size=16).digest() for image in eight_bits]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One of a workload's three parts, with what is known of each image.
+
+    `groups` name what belongs together (frames of one track, views of one sign) and never straddles two
+    splits. `boxes` are left, top, right, bottom in pixels; `masks` are True on the object; `conditions`
+    are columns such as weather or light.
+    """
+
+    name: str
+    images: ImageSource
+    labels: IntArray
+    ids: StrArray
+    groups: StrArray
+    boxes: FloatArray | None = None
+    masks: BoolArray | None = None
+    conditions: Mapping[str, StrArray | FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        columns: dict[str, NDArray[np.generic]] = {
+            "labels": self.labels,
+            "ids": self.ids,
+            "groups": self.groups,
+            **self.conditions,
+        }
+        if self.boxes is not None:
+            columns["boxes"] = self.boxes
+        if self.masks is not None:
+            columns["masks"] = self.masks
+        for column, values in columns.items():
+            if len(values) != len(self.images):
+                raise DataError(f"{self.name}: {len(values)} {column} for {len(self.images)} images")
+        if len(np.unique(self.ids)) != len(self.ids):
+            raise DataError(f"{self.name}: ids repeat; expected one id an image")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def chunks(self, size: int) -> Iterator[IntArray]:
+        """Cut the split into runs of indices."""
+        for start in range(0, len(self), size):
+            yield np.arange(start, min(start + size, len(self)))
+
+    @cached_property
+    def digests(self) -> list[bytes]:
+        """One content hash an image; pixels are range-checked on the way."""
+        found: list[bytes] = []
+        for indices in self.chunks(1024):
+            images = self.images.read(indices)
+            found += image_digests(check_images(images, self.name, self.ids[indices]))
+        return found
+
+    @cached_property
+    def content_hash(self) -> str:
+        """One hash of images, labels, ids and groups."""
+        everything = hashlib.blake2b(digest_size=16)
+        for digest in self.digests:
+            everything.update(digest)
+        everything.update(self.labels.tobytes())
+        everything.update("\x1f".join([*self.ids, *self.groups]).encode())
+        return everything.hexdigest()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """In-distribution images with labels, in three splits that share no group and no image."""
+
+    name: str
+    classes: tuple[str, ...]
+    train: Split
+    validation: Split
+    test: Split
+    notes: Mapping[str, JSON] = field(default_factory=dict)
+    """What a reader must know, such as duplicates that were dropped; goes into the readouts."""
+
+    @property
+    def splits(self) -> tuple[Split, Split, Split]:
+        """Train, validation, test."""
+        return self.train, self.validation, self.test
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height, width."""
+        return self.train.images.shape
+
+    @cached_property
+    def content_hash(self) -> str:
+        """One hash of all splits and the class names."""
+        parts = [*self.classes, *(split.content_hash for split in self.splits)]
+        return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
+
+
+class WorkloadSource(Component, ABC):
+    """A recipe that makes a workload. Subclasses write `_load`; the driver checks what came out."""
+
+    def load(self, context: Context) -> Workload:
+        """Make the workload and check it: labels, pixels, empty splits, groups and copies."""
+        workload = self._load(context)
+        check_workload(workload)
+        return workload
+
+    @abstractmethod
+    def _load(self, context: Context) -> Workload: ...
+
+
+def check_workload(workload: Workload) -> None:
+    """Raise a `DataError` where a workload breaks a rule that results rest on."""
+    n_classes = len(workload.classes)
+    if len(set(workload.classes)) != n_classes:
+        raise DataError(f"workload '{workload.name}': class names repeat; expected each once")
+    for split in workload.splits:
+        where = f"workload '{workload.name}', split '{split.name}'"
+        if not len(split):
+            raise DataError(f"{where} is empty; expected at least one image")
+        check_labels(split.labels, n_classes, where)
+        if split.images.shape != workload.shape:
+            shape = split.images.shape
+            raise DataError(f"{where}: images are {shape}; expected {workload.shape} as in train")
+    counts = np.bincount(workload.train.labels, minlength=n_classes)
+    for label in np.flatnonzero(counts < 2):
+        name = workload.classes[label]
+        raise DataError(
+            f"workload '{workload.name}', split 'train': class '{name}' has {counts[label]} "
+            "image(s); expected at least 2: add images or leave the class out"
+        )
+    for i, first in enumerate(workload.splits):
+        for second in workload.splits[i + 1 :]:
+            check_disjoint(workload.name, first, second)
+
+
+def check_disjoint(workload: str, first: Split, second: Split) -> None:
+    """Raise where two splits share a group or an image."""
+    where = f"workload '{workload}': splits '{first.name}' and '{second.name}'"
+    groups = np.intersect1d(first.groups, second.groups)
+    if groups.size:
+        raise DataError(f"{where} share {groups.size} group(s), such as '{groups[0]}'; expected none")
+    copies = copies_of(first, second.digests)
+    if copies.size:
+        i = int(copies[0])
+        raise DataError(
+            f"{where} share {copies.size} identical image(s), such as '{second.ids[i]}' "
+            f"(class '{second.labels[i]}'); expected none: drop them from one split"
+        )
+
+
+def copies_of(reference: Split, digests: Sequence[bytes]) -> IntArray:
+    """Say which of these images are also in the reference split."""
+    known = set(reference.digests)
+    return np.array([i for i, digest in enumerate(digests) if digest in known], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive instances of a stream, with the truth that only the oracle may see."""
+
+    ids: StrArray
+    images: Images
+    labels: IntArray
+    is_ood: BoolArray
+    category: StrArray
+    faultload: StrArray
+    severity: FloatArray
+    track: StrArray
+    workload: StrArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Cut out consecutive instances."""
+        return type(self)(**{name: getattr(self, name)[start:stop] for name in self.__dataclass_fields__})
+
+
+class Stream(Protocol):
+    """Instances in the order in which they arrive; `length` is None for an endless one."""
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+
+    @property
+    def length(self) -> int | None: ...
+
+    @property
+    def provenance(self) -> Mapping[str, JSON]:
+        """What made this stream: sets, hashes, order, share, seed."""
+        ...
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield batches of at most this many instances; each call starts over."""
+        ...

@@ -1,0 +1,116 @@
+"""The contract of faultloads: which instances they act upon, and what they make of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from farm.api.arrays import JSON, FloatArray, Images, IntArray, StrArray, check_images, check_labels
+from farm.api.classifier import Classifier
+from farm.api.component import Component
+from farm.api.context import Context
+from farm.api.data import Split, Workload
+from farm.errors import ComponentFailure, DataError, ParameterError
+
+Category = Literal["novelty", "adversarial", "shift", "noise", "anomaly"]
+CATEGORIES: tuple[str, ...] = get_args(Category)
+
+
+@dataclass(frozen=True)
+class FaultContext:
+    """What a faultload may know while it prepares."""
+
+    workload: Workload
+    split: Split
+    """The split whose instances become OOD: test for a benchmark, validation for a validation fault."""
+    classifier: Classifier
+    load_workload: Callable[[Any], Workload]
+    """Loads another workload by its specification: a name, or a mapping with a name and parameters."""
+    base: Context
+
+
+@dataclass(frozen=True)
+class FaultTargets:
+    """The instances that a fault acts upon, with the label that is right for each afterwards or -1."""
+
+    split: Split
+    workload: str
+    indices: IntArray
+    labels: IntArray
+    category: StrArray
+    notes: Mapping[str, JSON] = field(default_factory=dict)
+
+
+class Faulted(NamedTuple):
+    """OOD images and their labels (-1 where no right answer remains)."""
+
+    images: Images
+    labels: IntArray
+
+
+class Faultload(Component, ABC):
+    """A named rule that turns instances into OOD instances.
+
+    `prepare` and `apply` are drivers and final. A transformation writes `_apply`; a faultload that brings
+    instances from elsewhere writes `_prepare`. Randomness in `_apply` is keyed by the instance's id.
+    """
+
+    category: ClassVar[Category]
+    severities: ClassVar[tuple[float, ...]] = ()
+    """The severities it knows; empty where severity means nothing, and is null."""
+
+    def prepare(self, context: FaultContext) -> FaultTargets:
+        """Choose the instances to act upon, and make ready what `apply` needs."""
+        targets = self._prepare(context)
+        where = f"faultload '{self.name}'"
+        if not len(targets.indices):
+            notes = dict(targets.notes)
+            raise DataError(f"{where} has no instance to act upon; expected at least one: {notes}")
+        check_labels(targets.labels, len(context.workload.classes), where, no_answer=True)
+        if targets.split.images.shape != context.workload.shape:
+            raise DataError(
+                f"{where}: images are {targets.split.images.shape}; expected {context.workload.shape} "
+                f"as in workload '{context.workload.name}'"
+            )
+        return targets
+
+    def apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
+        """Turn a batch into OOD instances; severity is one an instance, NaN where it means nothing."""
+        faulted = self._apply(images, labels, ids, severity)
+        if faulted.images.shape != images.shape:
+            raise ComponentFailure(
+                f"faultload '{self.name}' returned shape {faulted.images.shape}; expected {images.shape}"
+            )
+        try:
+            check_images(faulted.images, f"faultload '{self.name}'", ids)
+        except DataError as error:
+            raise ComponentFailure(str(error)) from error
+        return faulted
+
+    def check_severity(self, severity: float | None) -> float:
+        """Check a severity that somebody asks for; give NaN where this faultload has none."""
+        if not self.severities:
+            if severity is not None:
+                raise ParameterError(f"faultload '{self.name}' has no severity; got {severity}: leave it out")
+            return float("nan")
+        known = ", ".join(f"{s:g}" for s in self.severities)
+        if severity is None or not self.severities[0] <= severity <= self.severities[-1]:
+            raise ParameterError(f"faultload '{self.name}': severity is {severity}; expected one of {known}")
+        return float(severity)
+
+    def _prepare(self, context: FaultContext) -> FaultTargets:
+        everything = np.arange(len(context.split))
+        return FaultTargets(
+            split=context.split,
+            workload=context.workload.name,
+            indices=everything,
+            labels=context.split.labels,
+            category=np.full(len(everything), self.category),
+        )
+
+    @abstractmethod
+    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted: ...

@@ -1,0 +1,175 @@
+"""The contract of monitors: fitted on ID data, one score an instance, an alarm once calibrated.
+
+A subclass writes three short hooks. `_fit` looks at training data and returns plain arrays, `_load`
+unpacks such arrays into the form that scoring likes, and `_score` gives one number an instance,
+higher = more anomalous. What was fitted is always what would be saved: scoring only ever sees arrays that
+went through `_load`. Everything else (checks, threshold, timing) is done here, once.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from farm.api.arrays import JSON, BoolArray, Features, FloatArray, State
+from farm.api.calibration import Calibration, CalibrationRule
+from farm.api.classifier import Classifier, Needs
+from farm.api.component import Component
+from farm.api.observation import FitData, Labelled, Observation
+from farm.errors import ComponentFailure, Failure, UserError, one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a monitor says of a batch, and how long it took."""
+
+    scores: FloatArray
+    alarms: BoolArray
+    nanoseconds: int
+
+
+class Monitor(Component, ABC):
+    """Distrusts. Drivers here are final; subclasses write `_fit`, `_load` and `_score`."""
+
+    saveable: bool = True
+    """False for an adapter whose insides cannot be written as arrays."""
+
+    _classifier: Classifier | None = None
+    _state: State | None = None
+    _calibration: Calibration | None = None
+
+    # What a subclass says and does -----------------------------------------------------------------
+
+    @property
+    def needs(self) -> Needs:
+        """What this monitor must be given; may depend on its parameters."""
+        return Needs()
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        """The threshold that the method's own definition sets; None where calibration does."""
+        return None
+
+    @abstractmethod
+    def _fit(self, data: FitData) -> State: ...
+
+    @abstractmethod
+    def _load(self, state: State) -> None: ...
+
+    @abstractmethod
+    def _score(self, observation: Observation) -> Features: ...
+
+    def reset(self) -> None:
+        """Forget what came before in the stream (monitors whose needs say `order`)."""
+
+    def notes(self) -> Mapping[str, JSON]:
+        """What the fit found out and a reader of the results must know."""
+        return {}
+
+    # Drivers ------------------------------------------------------------------------------------------
+
+    @property
+    def classifier(self) -> Classifier:
+        """The classifier under watch, for methods that enter it again."""
+        if self._classifier is None:
+            raise ComponentFailure(f"monitor '{self.name}' has seen no classifier; call fit or restore first")
+        return self._classifier
+
+    @property
+    def calibration(self) -> Calibration:
+        """The threshold and its history."""
+        if self._calibration is None:
+            raise ComponentFailure(f"monitor '{self.name}' is not calibrated; call calibrate first")
+        return self._calibration
+
+    @property
+    def state(self) -> State:
+        """What was fitted, as arrays."""
+        if self._state is None:
+            raise ComponentFailure(f"monitor '{self.name}' is not fitted; call fit first")
+        return self._state
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the fitted state takes."""
+        return sum(array.nbytes for array in self.state.values())
+
+    def fit(self, data: FitData, classifier: Classifier) -> Self:
+        """Learn from ID training data; the classifier's abilities are checked first."""
+        classifier.resolve(self.needs, f"monitor '{self.name}'")
+        self._classifier = classifier
+        try:
+            state = dict(self._fit(data))
+        except (UserError, Failure):
+            raise
+        except Exception as error:
+            raise ComponentFailure(f"monitor '{self.name}' failed in fit: {one_line(error)}") from error
+        return self.restore(state, classifier)
+
+    def restore(self, state: State, classifier: Classifier, calibration: Calibration | None = None) -> Self:
+        """Take a state that `fit` once made."""
+        for name, array in state.items():
+            if not isinstance(array, np.ndarray) or array.dtype.hasobject:
+                raise ComponentFailure(f"monitor '{self.name}': state '{name}' is no plain array")
+        self._classifier, self._state, self._calibration = classifier, state, calibration
+        self._load(state)
+        return self
+
+    def calibrate(self, data: Iterable[Labelled], rule: CalibrationRule, n_classes: int) -> Calibration:
+        """Choose the threshold on ID validation data, or take the one the method itself defines."""
+        if self.fixed_threshold is not None:
+            rule = CalibrationRule(method="fixed", threshold=self.fixed_threshold)
+        rows = [(self.score(observation), observation.predicted) for observation, _ in data]
+        self.reset()
+        scores = np.concatenate([np.empty(0)] + [s for s, _ in rows])
+        predicted = np.concatenate([np.empty(0, np.int64)] + [p for _, p in rows])
+        self._calibration = rule.calibrate(scores, predicted, n_classes)
+        return self._calibration
+
+    def score(self, observation: Observation) -> FloatArray:
+        """Give one finite number an instance, higher = more anomalous."""
+        if self._state is None:
+            raise ComponentFailure(f"monitor '{self.name}' is not fitted; call fit first")
+        return self._checked(self._guarded_score(observation), observation)
+
+    def judge(self, observation: Observation) -> Verdict:
+        """Score a batch, compare with the threshold, and time just that."""
+        calibration = self.calibration
+        start = time.perf_counter_ns()
+        raw = self._guarded_score(observation)
+        elapsed = time.perf_counter_ns() - start
+        scores = self._checked(raw, observation)
+        start = time.perf_counter_ns()
+        alarms = calibration.alarms(scores, observation.predicted)
+        return Verdict(scores, alarms, elapsed + time.perf_counter_ns() - start)
+
+    def _guarded_score(self, observation: Observation) -> Features:
+        try:
+            return self._score(observation)
+        except (UserError, Failure):
+            raise
+        except Exception as error:
+            at = f"'{observation.ids[0]}'" if len(observation) else "an empty batch"
+            raise ComponentFailure(
+                f"monitor '{self.name}' failed at instance {at}: {one_line(error)}"
+            ) from error
+
+    def _checked(self, scores: Features, observation: Observation) -> FloatArray:
+        result = np.asarray(scores, dtype=np.float64)
+        if result.shape != (len(observation),):
+            raise ComponentFailure(
+                f"monitor '{self.name}' returned scores of shape {result.shape}; "
+                f"expected {(len(observation),)}: one an instance"
+            )
+        if not np.isfinite(result).all():
+            i = int(np.flatnonzero(~np.isfinite(result))[0])
+            raise ComponentFailure(
+                f"monitor '{self.name}' returned the score {result[i]} for instance '{observation.ids[i]}'; "
+                "expected a finite number"
+            )
+        return result

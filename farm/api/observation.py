@@ -1,0 +1,97 @@
+"""What one forward pass of the classifier tells, and the data that monitors are fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm.api.arrays import Features, FloatArray, Images, IntArray, StrArray
+from farm.errors import RequirementError
+
+LAST_HIDDEN = "last-hidden"
+"""The layer name that every white-box classifier understands: what enters its last linear layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Everything that monitors may look at, from one forward pass; never a label or `is_ood`.
+
+    `members` holds several passes or networks (members x instances x classes) where they were asked
+    for; `outputs` holds what a task beyond classes gives, such as boxes and their spread.
+    """
+
+    ids: StrArray
+    images: Images
+    probabilities: FloatArray
+    predicted: IntArray
+    confidence: FloatArray
+    logits: NDArray[np.float32] | None = None
+    activations: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    track: StrArray | None = None
+    members: FloatArray | None = None
+    outputs: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.predicted)
+
+    def features(self, layer: str) -> Features:
+        """Give a layer's values as one row an instance."""
+        if layer not in self.activations:
+            raise RequirementError(f"layer '{layer}' was not observed; declare it in the monitor's needs")
+        values = self.activations[layer]
+        return values if values.ndim == 2 else values.reshape(len(values), -1)
+
+
+class Labelled(NamedTuple):
+    """A batch of in-distribution observations with their labels."""
+
+    observation: Observation
+    labels: IntArray
+
+
+class FitData(Protocol):
+    """What a monitor is fitted on. It can be iterated again and again, in batches of training data."""
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+
+    @property
+    def seed(self) -> int:
+        """The experiment's seed; derive generators from it with `generator`."""
+        ...
+
+    @property
+    def validation(self) -> Iterable[Labelled]:
+        """In-distribution validation data, for choosing a method's own parameters."""
+        ...
+
+    @property
+    def outliers(self) -> Iterable[Observation] | None:
+        """The named validation fault, where the monitor's needs say `outliers`."""
+        ...
+
+    @property
+    def networks(self) -> Mapping[str, object]:
+        """The named networks that the testbed trained for this monitor."""
+        ...
+
+    def __iter__(self) -> Iterator[Labelled]: ...
+
+
+class CollectedFeatures(NamedTuple):
+    """A layer's values over the whole training data."""
+
+    features: NDArray[np.float32]
+    labels: IntArray
+    predicted: IntArray
+
+
+def collect(data: Iterable[Labelled], layer: str) -> CollectedFeatures:
+    """Gather a layer's values, labels and predictions over all batches."""
+    rows = [(o.features(layer), labels, o.predicted) for o, labels in data]
+    features, labels, predicted = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return CollectedFeatures(features.astype(np.float32, copy=False), labels, predicted)

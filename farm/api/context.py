@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from farm.api.arrays import JSON, State
 from farm.api.progress import Progress, Silent
+from farm.errors import DataError
 
 
 class Cache(Protocol):
@@ -28,9 +31,27 @@ class NoCache:
 
 @dataclass(frozen=True)
 class Context:
-    """The experiment's seed, the machine's share, and where to keep and to report things."""
+    """The experiment's seed and folder, the machine's share, and where to keep and to report things."""
 
     seed: int = 0
     threads: int = 1
+    folder: Path = Path()
     cache: Cache = field(default_factory=NoCache)
     progress: Progress = field(default_factory=Silent)
+
+    def find(self, path: str, what: str) -> Path:
+        """Find a file that an experiment names.
+
+        A relative path is looked for beside the experiment's file, then in the current folder, then in
+        the folder that the environment variable FARM_DATA names.
+        """
+        places = [self.folder, Path()]
+        if data := os.environ.get("FARM_DATA"):
+            places.append(Path(data))
+        for place in places:
+            found = place / path  # an absolute path stays what it is
+            if found.exists():
+                return found
+        looked = ", ".join(dict.fromkeys(str(place.resolve()) for place in places))
+        where = "" if Path(path).is_absolute() else f" in {looked}"
+        raise DataError(f"{what}: '{path}' is not there{where}; expected a file or folder")

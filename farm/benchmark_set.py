@@ -1,0 +1,113 @@
+"""Benchmark sets on disk: a stream's instances in order, which stream back unchanged, here and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from farm.api import JSON, Batch, Stream, Workload, check_images, check_labels, copies_of, image_digests
+from farm.errors import DataError
+from farm.files import check_files, file_digest, json_digest, new_folder, read_json, write_json
+
+SCHEMA = 1
+_TEXT = ("ids", "category", "faultload", "track", "workload")
+_COLUMNS = (*_TEXT, "labels", "is_ood", "severity")
+
+
+def write_benchmark(stream: Stream, folder: Path, batch_size: int = 256) -> None:
+    """Save a stream's instances in order: `images.npy`, `index.parquet` and `set.json`, checksummed."""
+    if stream.length is None:
+        raise DataError(
+            "an endless stream cannot be written as a set; expected a finite one: give it a length"
+        )
+    with new_folder(folder) as temporary:
+        first = next(stream.batches(1))
+        shape = (stream.length, *first.images.shape[1:])
+        # NumPy's own header, so that anybody can memory-map the images.
+        images = np.lib.format.open_memmap(temporary / "images.npy", mode="w+", dtype=np.float32, shape=shape)
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        start = 0
+        for batch in stream.batches(batch_size):
+            images[start : start + len(batch)] = batch.images
+            start += len(batch)
+            for name in _COLUMNS:
+                columns[name].append(getattr(batch, name))
+        images.flush()
+        frame = pd.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
+        frame.insert(0, "order", np.arange(len(frame)))
+        frame.to_parquet(temporary / "index.parquet", index=False)
+        files = {name: file_digest(temporary / name) for name in ("images.npy", "index.parquet")}
+        made_by = dict(stream.provenance)
+        record = {"schema": SCHEMA, "classes": list(stream.classes), "made_by": made_by, "files": files}
+        write_json(temporary / "set.json", record)
+
+
+class StoredStream:
+    """A benchmark set read from disk; images stay there until they are streamed."""
+
+    def __init__(self, folder: Path) -> None:
+        record = read_json(folder / "set.json")
+        if record.get("schema") != SCHEMA:
+            found = record.get("schema")
+            raise DataError(f"{folder / 'set.json'}: schema is {found!r}; expected {SCHEMA}")
+        check_files(folder, record["files"])
+        self._images = np.load(folder / "images.npy", mmap_mode="r", allow_pickle=False)
+        self._index = pd.read_parquet(folder / "index.parquet").sort_values("order")
+        if len(self._index) != len(self._images):
+            raise DataError(f"{folder}: {len(self._images)} images, {len(self._index)} rows in the index")
+        self._classes, self._record = tuple(record["classes"]), record
+        self._folder = folder
+        labels = self._index["labels"].to_numpy()
+        check_labels(labels, len(self._classes), str(folder), no_answer=True)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that its labels count."""
+        return self._classes
+
+    @property
+    def length(self) -> int:
+        """How many instances there are."""
+        return len(self._index)
+
+    @property
+    def provenance(self) -> Mapping[str, JSON]:
+        """What made this set, with the hash of its record."""
+        n_ood = int(self._index["is_ood"].sum())
+        return {
+            "benchmark_hash": json_digest(self._record),
+            "length": self.length,
+            "n_ood": n_ood,
+            "ood_share": n_ood / self.length,
+            "made_by": self._record["made_by"],
+        }
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield batches of at most this many instances, from the start."""
+        for start in range(0, self.length, size):
+            rows = self._index.iloc[start : start + size]
+            images = np.asarray(self._images[rows["order"].to_numpy()], dtype=np.float32)
+            text = {c: rows[c].to_numpy(dtype=object).astype(str) for c in _TEXT}
+            yield Batch(
+                images=check_images(images, str(self._folder), text["ids"]),
+                labels=rows["labels"].to_numpy(dtype=np.int64),
+                is_ood=rows["is_ood"].to_numpy(dtype=np.bool_),
+                severity=rows["severity"].to_numpy(dtype=np.float64),
+                **text,
+            )
+
+    def check_unseen(self, workload: Workload) -> None:
+        """Raise where an image of this set is in the workload's training or validation data."""
+        for split in (workload.train, workload.validation):
+            for batch in self.batches(1024):
+                copies = copies_of(split, image_digests(batch.images))
+                if copies.size:
+                    first = batch.ids[int(copies[0])]
+                    raise DataError(
+                        f"{self._folder}: image '{first}' is also in split '{split.name}' of workload "
+                        f"'{workload.name}'; expected none: benchmark data never fits or tunes anything"
+                    )

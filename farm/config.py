@@ -1,0 +1,193 @@
+"""From YAML to a typed experiment: defaults < file < command line.
+
+Everything is checked before anything runs, and a mistake is told by its key, value and rule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from farm import api, registry
+from farm.errors import ExperimentError, UserError, suggestion
+from farm.yaml_reading import override, parse_yaml
+
+EXPERIMENTS = registry.HOME / "experiments"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ComponentSpec(BaseModel):
+    """A component by name; every other key is one of its parameters."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+
+    name: str
+    alias: str | None = Field(default=None, alias="as")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The component's parameters that the experiment sets."""
+        return dict(self.model_extra or {})
+
+    def make(self, kind: registry.Kind) -> api.Component:
+        """Make the component."""
+        return registry.make(kind, self.name, self.parameters, self.alias)
+
+
+class CalibrationSpec(_Strict):
+    """How thresholds are set: see `farm.api.CalibrationRule`."""
+
+    method: str = "id-quantile"
+    accept: float = 0.95
+    threshold: float | None = None
+
+    def rule(self) -> api.CalibrationRule:
+        """Make the rule, which checks the values."""
+        return api.CalibrationRule(self.method, self.accept, self.threshold)
+
+
+class MonitorSpec(ComponentSpec):
+    """A monitor by name, with a calibration of its own where it wants one."""
+
+    calibration: CalibrationSpec | None = None
+
+
+class FaultSpec(ComponentSpec):
+    """A faultload by name, at one severity."""
+
+    severity: float | None = None
+
+
+class StreamSpec(_Strict):
+    """What the stream is made of; or a benchmark set that was written to disk."""
+
+    order: str = "shuffled"
+    ood_share: float | None = None
+    length: int | None = None
+    benchmark: str | None = None
+
+
+class Experiment(_Strict):
+    """One workload, one classifier, one stream, and the monitors that are compared on it."""
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    seed: int = Field(default=0, ge=0)
+    workload: ComponentSpec
+    classifier: ComponentSpec
+    monitors: tuple[MonitorSpec, ...] = Field(min_length=1, strict=False)
+    calibration: CalibrationSpec = CalibrationSpec()
+    faultload: FaultSpec | None = None
+    stream: StreamSpec = StreamSpec()
+    batch_size: int = Field(default=64, ge=1)
+    threads: int = Field(default=1, ge=1)
+    layers: tuple[str, ...] = Field(default=(), strict=False)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = [spec.alias or spec.name for spec in self.monitors]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"monitors: two are called '{name}'; give one another name with 'as'")
+            if name == "oracle":
+                raise ValueError("monitors: 'oracle' is computed when judging; take it out of the list")
+        if self.faultload and self.stream.benchmark:
+            raise ValueError("stream.benchmark brings its own faults; take faultload out, or benchmark")
+        return self
+
+
+def load_experiment(where: str, overrides: Sequence[str] = ()) -> tuple[Experiment, Path]:
+    """Read an experiment by path or by bare name; give it with the folder that it lies in."""
+    path = find_experiment(where)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{path} cannot be read: {error}") from error
+    values = parse_yaml(text, str(path))
+    if not isinstance(values, dict):
+        raise ExperimentError(f"{path} holds a {type(values).__name__}; expected keys and values")
+    values.setdefault("name", path.stem)
+    for text in overrides:
+        override(values, text)
+    return parse_experiment(values, str(path)), path.parent.resolve()
+
+
+def find_experiment(where: str) -> Path:
+    """Find a file, or one of the shipped experiments by its bare name."""
+    path = Path(where)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        if path.is_file():
+            return path
+        kind = "is a folder" if path.is_dir() else "is not there"
+        raise ExperimentError(f"{path} {kind}; expected an experiment file (YAML)")
+    shipped = EXPERIMENTS / f"{where}.yaml"
+    if shipped.is_file() and shipped.parent == EXPERIMENTS:
+        return shipped
+    known = [p.stem for p in EXPERIMENTS.glob("*.yaml")]
+    raise ExperimentError(f"experiment '{where}' is neither a file nor shipped; {suggestion(where, known)}")
+
+
+def parse_experiment(values: Mapping[str, Any], where: str) -> Experiment:
+    """Turn plain values into a typed experiment."""
+    try:
+        return Experiment.model_validate(values)
+    except ValidationError as error:
+        raise ExperimentError(f"{where}: {_explain(error)}") from None
+
+
+def _explain(error: ValidationError) -> str:
+    messages = []
+    for problem in error.errors(include_url=False, include_context=False):
+        key = ".".join(str(part) for part in problem["loc"]) or "experiment"
+        if problem["type"] == "extra_forbidden":
+            messages.append(f"unknown key '{key}'; {suggestion(str(problem['loc'][-1]), _siblings(problem))}")
+        elif problem["type"] == "missing":
+            messages.append(f"'{key}' is missing")
+        elif problem["type"] == "value_error" and not problem["loc"]:
+            messages.append(problem["msg"].removeprefix("Value error, "))
+        else:
+            rule = problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
+            messages.append(f"{key} is {problem['input']!r}; {rule}")
+    return "; ".join(messages)
+
+
+def _siblings(problem: Any) -> list[str]:
+    """Give the keys that are known where an unknown one stood."""
+    model: type[BaseModel] = Experiment
+    for part in problem["loc"][:-1]:
+        field = model.model_fields.get(str(part))
+        inner = field.annotation if field else None
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            model = inner
+        elif part == "calibration":
+            model = CalibrationSpec
+    return list(model.model_fields)
+
+
+def resolved(experiment: Experiment, components: Mapping[str, Sequence[api.Component]]) -> dict[str, Any]:
+    """Give the experiment as JSON with every component's parameters filled in, defaults included."""
+    values = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for key, made in components.items():
+        specs = values[key] if isinstance(values[key], list) else [values[key]]
+        for spec, component in zip(specs, made, strict=True):
+            spec.update(_jsonable(component.parameters, key))
+    return values
+
+
+def _jsonable(parameters: Mapping[str, Any], key: str) -> dict[str, Any]:
+    try:
+        return cast(dict[str, Any], json.loads(json.dumps(dict(parameters), allow_nan=False)))
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{key}: a parameter cannot be written down as JSON: {error}") from error

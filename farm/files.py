@@ -1,0 +1,111 @@
+"""Writing that is whole or not there at all, and checksums that tell."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from farm.errors import DataError, StorageError
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Fill a temporary folder beside `path`, and rename it into place only when all went well.
+
+    Whatever happens inside (an error, Ctrl-C, a full disk), nothing is left at `path`.
+    """
+    check_free(path)
+    temporary: Path | None = None
+    try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=path.parent))
+            yield temporary
+            for file in temporary.iterdir():
+                _flush(file)
+            temporary.chmod(0o755)
+            temporary.rename(path)
+        except OSError as error:
+            raise StorageError(f"cannot write {path}: {_reason(error)}") from error
+    finally:
+        if temporary is not None and temporary.exists():
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_free(path: Path) -> None:
+    """Raise where something is at `path` already: nothing is ever overwritten."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise DataError(f"{path} exists already; expected a new folder: remove it or choose another name")
+
+
+def numbered_folder(parent: Path, name: str) -> Path:
+    """Give the first free `name-001`, `name-002`, ... in a folder."""
+    number = 1
+    while (path := parent / f"{name}-{number:03d}").exists():
+        number += 1
+    return path
+
+
+def file_digest(path: Path) -> str:
+    """Hash a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def json_digest(value: Any) -> str:
+    """Hash a JSON value in its canonical form."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON for people: indented, and without NaN, which is not JSON."""
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path} is not there; expected a JSON file") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as JSON ({error}); is it truncated?") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{path} holds a {type(value).__name__}; expected a JSON object")
+    return value
+
+
+def check_files(folder: Path, digests: Mapping[str, str]) -> None:
+    """Check every file that a folder's record lists against its digest."""
+    for name, expected in digests.items():
+        path = folder / name
+        if Path(name).name != name:
+            raise DataError(f"{folder}: its record names the file '{name}'; expected one in that folder")
+        if not path.is_file():
+            raise DataError(f"{path} is missing; the folder's record lists it")
+        if file_digest(path) != expected:
+            raise DataError(f"{path} was changed or truncated: its checksum differs from the record")
+
+
+def _flush(file: Path) -> None:
+    with file.open("rb") as handle:
+        os.fsync(handle.fileno())
+
+
+def _reason(error: OSError) -> str:
+    hints = {
+        errno.ENOSPC: "free some space or choose another disk with --out",
+        errno.EACCES: "choose a folder you may write to with --out",
+        errno.EROFS: "choose a folder you may write to with --out",
+    }
+    hint = hints.get(error.errno or 0)
+    return f"{error.strerror or error}" + (f"; {hint}" if hint else "")

@@ -1,0 +1,75 @@
+"""Readouts: what happened, instance by instance, with everything needed to judge and to repeat it.
+
+A run's folder holds `instances.parquet` (one row an instance), `alarms.parquet` (one row an instance and
+monitor), `run.json` (the whole provenance, and a checksum of each other file) and, where hidden layers were
+asked for, one `layer-*.npy` each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from farm.errors import DataError
+from farm.files import check_files, file_digest, new_folder, read_json, write_json
+
+SCHEMA = 1
+TIME_COLUMNS = ("classifier_time_us", "monitor_time_us")
+"""The only columns that may differ between two runs of the same experiment."""
+
+
+@dataclass(frozen=True)
+class Readouts:
+    """Two frames and a record; judging needs nothing else.
+
+    `label` -1 says that no known class is right. `score` is higher for more anomalous instances, an
+    `alarm` is a score above the threshold, and `cancelled` is what the policy made of it.
+    """
+
+    instances: pd.DataFrame
+    alarms: pd.DataFrame
+    run: Mapping[str, Any] = field(default_factory=dict)
+    layers: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def save(self, folder: Path | str) -> Path:
+        """Write the folder, whole or not at all."""
+        folder = Path(folder)
+        with new_folder(folder) as temporary:
+            self.instances.to_parquet(temporary / "instances.parquet", index=False)
+            self.alarms.to_parquet(temporary / "alarms.parquet", index=False)
+            layer_files = {layer: f"layer-{_file_name(layer)}.npy" for layer in self.layers}
+            for layer, name in layer_files.items():
+                np.save(temporary / name, self.layers[layer], allow_pickle=False)
+            names = ["instances.parquet", "alarms.parquet", *layer_files.values()]
+            files = {name: file_digest(temporary / name) for name in names}
+            record = {"schema": SCHEMA, **self.run, "layers": layer_files, "files": files}
+            write_json(temporary / "run.json", record)
+        return folder
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Readouts:
+        """Read a run's folder, checking that it is complete and unchanged."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise DataError(f"{folder} is no folder; expected one that `farm run` wrote")
+        run = read_json(folder / "run.json")
+        if run.get("schema") != SCHEMA:
+            raise DataError(f"{folder / 'run.json'}: schema is {run.get('schema')!r}; expected {SCHEMA}")
+        check_files(folder, run["files"])
+        layers = {
+            layer: np.load(folder / name, mmap_mode="r", allow_pickle=False)
+            for layer, name in run["layers"].items()
+        }
+        instances = pd.read_parquet(folder / "instances.parquet")
+        alarms = pd.read_parquet(folder / "alarms.parquet")
+        return cls(instances, alarms, run, layers)
+
+
+def _file_name(layer: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", layer)

@@ -1,0 +1,146 @@
+"""From names to components.
+
+There is one door: entry points. What ships with the testbed is listed in its own `pyproject.toml`, and
+another package's components get in by the same four groups, so that nothing is kept by hand in two places
+and listing names imports no component. `module:attribute` names a component that nobody registered.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+from farm import api
+from farm.errors import ExperimentError, FarmError, ParameterError, UnknownNameError, one_line, suggestion
+
+Kind = Literal["workload", "model", "faultload", "monitor"]
+BASES: Mapping[Kind, type[api.Component]] = {
+    "workload": api.WorkloadSource,
+    "model": api.ModelSource,
+    "faultload": api.Faultload,
+    "monitor": api.Monitor,
+}
+OURS = "farm-testbed"
+HOME = Path(__file__).resolve().parent.parent
+
+C = TypeVar("C", bound=api.Component)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered name: what it is called, where its class lies, and which package owns it."""
+
+    kind: Kind
+    name: str
+    target: str
+    owner: str
+
+
+def entries(kind: Kind) -> dict[str, Entry]:
+    """Give all registered names of a kind, sorted; two owners of one name are an error."""
+    found: dict[str, Entry] = {}
+    for point in sorted(entry_points(group=f"farm.{kind}s"), key=lambda p: p.name):
+        owner = point.dist.name if point.dist else "unknown"
+        entry = Entry(kind, point.name, point.value, owner)
+        other = found.setdefault(entry.name, entry)
+        if (other.target, other.owner) != (entry.target, entry.owner):
+            raise ExperimentError(
+                f"{kind} '{entry.name}' has two owners: {other.owner} ({other.target}) and "
+                f"{entry.owner} ({entry.target}); uninstall one of them"
+            )
+    return found
+
+
+def component_class(kind: Kind, name: str) -> type[api.Component]:
+    """Import the class behind a registered name or behind `module:attribute`."""
+    if ":" in name:
+        target, ours = name, False
+    else:
+        known = entries(kind)
+        if name not in known:
+            raise UnknownNameError(f"{kind} '{name}' is not known; {suggestion(name, known)}")
+        target, ours = known[name].target, known[name].owner == OURS
+    found = import_target(target, f"{kind} '{name}'", ours=ours)
+    if not (isinstance(found, type) and issubclass(found, BASES[kind])):
+        base = BASES[kind].__name__
+        raise ExperimentError(f"{kind} '{name}' is {found!r}; expected a subclass of farm.api.{base}")
+    return found
+
+
+def import_target(target: str, what: str, *, ours: bool = False) -> Any:
+    """Import `module:attribute`, and say in one line why that does not work."""
+    module_name, _, attribute = target.partition(":")
+    if not module_name or not attribute:
+        raise ExperimentError(f"{what}: '{target}' is no import target; expected 'module:attribute'")
+    if ours:
+        _check_not_shadowed(module_name.partition(".")[0])
+    try:
+        module = importlib.import_module(module_name)
+    except FarmError:
+        raise
+    except Exception as error:
+        raise ExperimentError(f"{what}: cannot import '{module_name}': {one_line(error)}") from error
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        public = [n for n in vars(module) if not n.startswith("_")]
+        hint = suggestion(attribute, public)
+        raise ExperimentError(f"{what}: module '{module_name}' has no '{attribute}'; {hint}") from None
+
+
+def _check_not_shadowed(package: str) -> None:
+    """A user's own `models.py` comes first on the path; say so instead of failing in a riddle."""
+    loaded = sys.modules.get(package)
+    spec = loaded.__spec__ if loaded else importlib.util.find_spec(package)
+    origin = Path(spec.origin).resolve() if spec and spec.origin else None
+    if origin != HOME / package / "__init__.py":
+        raise ExperimentError(
+            f"package '{package}' was found at {origin}, which hides the testbed's own at {HOME / package}; "
+            "rename yours or run from another folder"
+        )
+
+
+def make(kind: Kind, name: str, parameters: Mapping[str, Any], alias: str | None = None) -> api.Component:
+    """Make a component by name; it remembers what it was made with."""
+    cls = component_class(kind, name)
+    known = api.parameters_of(cls)
+    for parameter in parameters:
+        if parameter not in known:
+            hint = suggestion(parameter, known)
+            raise ParameterError(f"{kind} '{name}' has no parameter '{parameter}'; {hint}")
+    missing = [n for n, p in known.items() if p.default is inspect.Parameter.empty and n not in parameters]
+    if missing:
+        raise ParameterError(f"{kind} '{name}' needs the parameter '{missing[0]}', which has no default")
+    try:
+        component = cls(**parameters)
+    except ParameterError as error:
+        raise ParameterError(f"{kind} '{name}': {error}") from None
+    component.name = alias or name
+    return component
+
+
+def workload(name: str, **parameters: Any) -> api.WorkloadSource:
+    """Make a workload's recipe by name."""
+    return cast(api.WorkloadSource, make("workload", name, parameters))
+
+
+def model(name: str, **parameters: Any) -> api.ModelSource:
+    """Make a model's recipe by name."""
+    return cast(api.ModelSource, make("model", name, parameters))
+
+
+def faultload(name: str, **parameters: Any) -> api.Faultload:
+    """Make a faultload by name."""
+    return cast(api.Faultload, make("faultload", name, parameters))
+
+
+def monitor(name: str, **parameters: Any) -> api.Monitor:
+    """Make a monitor by name."""
+    return cast(api.Monitor, make("monitor", name, parameters))

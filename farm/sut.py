@@ -1,0 +1,105 @@
+"""The system under test: a classifier with monitors that watch it, on a stream.
+
+For each batch the classifier runs once, every monitor judges what it observed, and a policy turns alarms
+into decisions. A batch of one is the faithful simulation of images that arrive one at a time; a larger
+one is faster, and times are then the batch's share of each instance.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from farm.api import Batch, BoolArray, Cancel, Classifier, FloatArray, Monitor, Observation, Policy, Stream
+from farm.errors import ExperimentError, Failure
+from farm.fitting import union_of_layers
+
+WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one monitor and its policy made of a batch."""
+
+    scores: FloatArray
+    alarms: BoolArray
+    cancelled: BoolArray
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A batch after it went through the system."""
+
+    batch: Batch
+    observation: Observation
+    classifier_nanoseconds: int
+    decisions: Mapping[str, Decision]
+
+
+class SystemUnderTest:
+    """A classifier and the monitors that watch it.
+
+    Monitors must be fitted and calibrated. One that fails on the way is left out from then on, and the
+    reason is in `failures`; the others go on.
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        monitors: Sequence[Monitor],
+        *,
+        layers: Sequence[str] = (),
+        policy: Callable[[], Policy] = Cancel,
+    ) -> None:
+        self.classifier = classifier
+        self.monitors = list(monitors)
+        self.failures: dict[str, str] = {}
+        self._layers = tuple(dict.fromkeys([*union_of_layers(monitors), *layers]))
+        self._members = max((m.needs.members for m in monitors), default=0)
+        self._policies = {m.name: policy() for m in monitors}
+        if len(self._policies) != len(self.monitors):
+            names = ", ".join(m.name for m in monitors)
+            raise ExperimentError(f"monitors share a name ({names}); expected each once: set 'as'")
+
+    def steps(self, stream: Stream, batch_size: int = 64) -> Iterator[Step]:
+        """Run the stream through the system, batch by batch."""
+        if stream.classes != self.classifier.classes:
+            raise ExperimentError(
+                f"the stream counts {len(stream.classes)} classes ({', '.join(stream.classes[:3])}, ...), "
+                f"classifier '{self.classifier.name}' {len(self.classifier.classes)} "
+                f"({', '.join(self.classifier.classes[:3])}, ...); expected the same, in the same order"
+            )
+        self._warm_up(stream, batch_size)
+        for batch in stream.batches(batch_size):
+            yield self._step(batch)
+
+    def _step(self, batch: Batch) -> Step:
+        start = time.perf_counter_ns()
+        observation = self.classifier.observe(
+            batch.images, self._layers, ids=batch.ids, track=batch.track, members=self._members
+        )
+        elapsed = time.perf_counter_ns() - start
+        decisions: dict[str, Decision] = {}
+        for monitor in self.monitors:
+            if monitor.name in self.failures:
+                continue
+            try:
+                verdict = monitor.judge(observation)
+            except Failure as failure:
+                self.failures[monitor.name] = str(failure)
+                continue
+            cancelled = self._policies[monitor.name].decide(verdict.alarms, observation)
+            decisions[monitor.name] = Decision(verdict.scores, verdict.alarms, cancelled, verdict.nanoseconds)
+        return Step(batch, observation, elapsed, decisions)
+
+    def _warm_up(self, stream: Stream, batch_size: int) -> None:
+        """Let allocators and caches settle, so that the first instances are not timed as slow ones."""
+        first = next(iter(stream.batches(batch_size)), None)
+        for _ in range(WARM_UP if first is not None else 0):
+            assert first is not None
+            self._step(first)
+        for monitor in self.monitors:
+            monitor.reset()
+            self._policies[monitor.name].reset()

@@ -1,0 +1,162 @@
+"""Images in one `.npz` file: arrays `x_train`, `y_train`, `x_test`, `y_test`, and what else there is."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from farm.api import (
+    ArrayImages,
+    Context,
+    IntArray,
+    Split,
+    StrArray,
+    Workload,
+    WorkloadSource,
+    check_choice,
+    check_labels,
+    check_number,
+    generator,
+    image_digests,
+)
+from farm.errors import DataError, ParameterError
+
+Part = tuple[np.ndarray, IntArray, StrArray, StrArray]
+"""Images, labels, ids, groups."""
+
+
+class Npz(WorkloadSource):
+    """A workload from arrays: uint8 or float32 in [0, 1], N x H x W, N x H x W x C or N x C x H x W.
+
+    A validation split is taken from `x_validation` and `y_validation`, or cut from the training data: by the
+    groups in `track_train` where there are any, so that no physical object is on both sides.
+
+    Parameters
+    ----------
+    path
+        The file; a relative path is looked for beside the experiment, here, and in `$FARM_DATA`.
+    title
+        What to call it; the file's name where not given. Unnamed classes are called `title-00`, ...
+    classes
+        The class names, in the order of the labels.
+    validation
+        The share of each class's training groups that becomes the validation split.
+    copies
+        What to do with images that stand there twice: `error`, or `drop` the later ones (training data come
+        first). What was dropped is kept with the results.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        title: str | None = None,
+        classes: Sequence[str] | None = None,
+        validation: float = 0.2,
+        copies: str = "error",
+    ) -> None:
+        check_number("validation", validation, above=0, high=0.9)
+        check_choice("copies", copies, ("error", "drop"))
+        self._path, self._title, self._classes = path, title, classes
+        self._validation, self._copies = validation, copies
+
+    def _load(self, context: Context) -> Workload:
+        path = context.find(self._path, f"workload '{self.name}'")
+        arrays = _read(path)
+        title = self._title or path.stem
+        parts = {split: _part(arrays, split, title, path) for split in ("train", "validation", "test")}
+        train, validation, test = parts["train"], parts["validation"], parts["test"]
+        if train is None or test is None:
+            raise DataError(
+                f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(arrays)}"
+            )
+        n_classes = int(max(train[1].max(initial=-1), test[1].max(initial=-1))) + 1
+        classes = tuple(self._classes or (f"{title}-{i:02d}" for i in range(n_classes)))
+        if len(classes) < n_classes:
+            raise ParameterError(f"classes has {len(classes)} names; {path} counts {n_classes} classes")
+        check_labels(train[1], len(classes), f"{path}, y_train")
+        dropped = 0
+        if self._copies == "drop":
+            given = [part for part in (train, validation, test) if part is not None]
+            kept, dropped = _without_copies(given)
+            train, test = kept[0], kept[-1]
+            validation = kept[1] if validation is not None else None
+        if validation is None:
+            rng = generator(context.seed, "npz", title, "validation")
+            train, validation = _cut(train, self._validation, rng)
+        return Workload(
+            name=title,
+            classes=classes,
+            train=_split("train", train),
+            validation=_split("validation", validation),
+            test=_split("test", test),
+            notes={"copies_dropped": dropped},
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        raise DataError(f"{path} cannot be read as .npz ({error}); is it truncated?") from error
+
+
+def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | None:
+    images, labels = arrays.get(f"x_{split}"), arrays.get(f"y_{split}")
+    if images is None or labels is None:
+        return None
+    if len(images) != len(labels) or labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+        raise DataError(
+            f"{path}: y_{split} is {labels.dtype} of shape {labels.shape}; "
+            f"expected {len(images)} whole numbers"
+        )
+    if images.ndim == 3:
+        images = images[:, None]
+    elif images.ndim == 4 and images.shape[-1] in (1, 3):
+        images = images.transpose(0, 3, 1, 2)
+    ids = np.array([f"{title}/{split}/{i:06d}" for i in range(len(labels))])
+    tracks = arrays.get(f"track_{split}")
+    groups = ids if tracks is None else np.array([f"{title}/{split}/track-{t}" for t in tracks])
+    return np.ascontiguousarray(images), labels.astype(np.int64), ids, groups
+
+
+def _without_copies(parts: list[Part]) -> tuple[list[Part], int]:
+    seen: set[bytes] = set()
+    kept, dropped = [], 0
+    for part in parts:
+        images = ArrayImages(part[0])
+        good = np.zeros(len(images), dtype=bool)
+        for start in range(0, len(images), 1024):
+            rows = np.arange(start, min(start + 1024, len(images)))
+            for i, digest in zip(rows, image_digests(images.read(rows)), strict=True):
+                good[i] = digest not in seen
+                seen.add(digest)
+        dropped += int((~good).sum())
+        kept.append(_rows(part, np.flatnonzero(good)))
+    return kept, dropped
+
+
+def _cut(part: Part, share: float, rng: np.random.Generator) -> tuple[Part, Part]:
+    """Move a share of each class's groups to a second part; a class with one group keeps it."""
+    _, labels, _, groups = part
+    moved: list[str] = []
+    for label in np.unique(labels):
+        own = rng.permutation(np.unique(groups[labels == label]))
+        moved += own[: min(max(round(share * len(own)), 1), len(own) - 1)].tolist()
+    to_second = np.isin(groups, moved)
+    return _rows(part, np.flatnonzero(~to_second)), _rows(part, np.flatnonzero(to_second))
+
+
+def _rows(part: Part, rows: IntArray) -> Part:
+    images, labels, ids, groups = part
+    return images[rows], labels[rows], ids[rows], groups[rows]
+
+
+def _split(name: str, part: Part) -> Split:
+    images, labels, ids, groups = part
+    return Split(name, ArrayImages(images), labels, ids, groups)

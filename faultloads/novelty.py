@@ -1,0 +1,108 @@
+"""Novelty: images of classes that the classifier was never taught."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from farm.api import (
+    NO_ANSWER,
+    FaultContext,
+    Faulted,
+    Faultload,
+    FaultTargets,
+    FloatArray,
+    Images,
+    IntArray,
+    StrArray,
+    Workload,
+    check_choice,
+)
+from farm.errors import ParameterError, suggestion
+
+
+class Novelty(Faultload):
+    """Another workload's classes; those that both share are left out or mapped, never counted as novel.
+
+    Parameters
+    ----------
+    workload
+        The other workload: a name, or a mapping with its name and parameters.
+    shared
+        `leave-out` drops classes that both workloads have; `map` keeps them with the label they have here.
+        A mapped instance has a right answer, so its category is `shift`.
+    same
+        Which of its classes are which of ours, beyond those of equal name: `{theirs: ours}`, by name or
+        number.
+    split
+        Which of its splits gives the images.
+
+    Examples
+    --------
+    >>> Novelty(workload="signs-abroad").parameters["shared"]
+    'leave-out'
+    """
+
+    category = "novelty"
+    reference = "Ferreira et al.: Report on first version of a benchmark for safety monitoring, 2020, 4.1"
+
+    def __init__(
+        self,
+        *,
+        workload: str | Mapping[str, Any],
+        shared: str = "leave-out",
+        same: Mapping[str | int, str | int] | None = None,
+        split: str = "test",
+    ) -> None:
+        check_choice("shared", shared, ("leave-out", "map"))
+        check_choice("split", split, ("test", "train", "validation"))
+        self._workload, self._shared, self._same, self._split = workload, shared, same or {}, split
+
+    def _prepare(self, context: FaultContext) -> FaultTargets:
+        ours, theirs = context.workload, context.load_workload(self._workload)
+        known = self._known_classes(ours, theirs)
+        split = {s.name: s for s in theirs.splits}[self._split]
+        labels = known[split.labels]
+        keep = np.arange(len(split)) if self._shared == "map" else np.flatnonzero(labels == NO_ANSWER)
+        shared = [theirs.classes[i] for i in np.flatnonzero(known != NO_ANSWER)]
+        return FaultTargets(
+            split=split,
+            workload=theirs.name,
+            indices=keep,
+            labels=labels[keep],
+            category=np.where(labels[keep] == NO_ANSWER, self.category, "shift"),
+            notes={
+                "shared_classes": shared,
+                "shared": self._shared,
+                "left_out": len(split) - len(keep),
+                "novel": int((labels[keep] == NO_ANSWER).sum()),
+            },
+        )
+
+    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
+        del ids, severity  # the fault is where the image comes from
+        return Faulted(images, labels)
+
+    def _known_classes(self, ours: Workload, theirs: Workload) -> IntArray:
+        """Give our label for each of their classes, -1 where we have none."""
+        known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
+        for foreign, own in self._same.items():
+            known[_number(theirs, foreign, "same")] = _number(ours, own, "same")
+        return known
+
+
+def _index(classes: Sequence[str], name: str) -> int:
+    return classes.index(name) if name in classes else NO_ANSWER
+
+
+def _number(workload: Workload, key: str | int, parameter: str) -> int:
+    """Find a class by name or by number (a number may be text, as JSON makes of keys)."""
+    found = _index(workload.classes, str(key))
+    if found == NO_ANSWER and str(key).isdigit() and int(key) < len(workload.classes):
+        found = int(key)
+    if found == NO_ANSWER:
+        hint = suggestion(str(key), workload.classes)
+        raise ParameterError(f"{parameter}: workload '{workload.name}' has no class '{key}'; {hint}")
+    return found

@@ -1,0 +1,203 @@
+"""Classifiers that people bring along: a torch module with weights, or any function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from farm.api import Classifier, Context, FunctionClassifier, Images, ModelSource, Workload, check_number
+from farm.errors import DataError, ExperimentError, ParameterError, suggestion
+from farm.registry import import_target
+from models.torch_classifier import Preprocessing, TorchClassifier
+
+
+class OwnModule(ModelSource):
+    """Your own `torch.nn.Module` with its weights.
+
+    Parameters
+    ----------
+    factory
+        `module:function` that makes the module; it is called without arguments.
+    weights
+        A state dict: a `.pt` or `.pth` file (loaded with `weights_only`) or `.safetensors`. None takes the
+        module as the factory gives it.
+    mean, std
+        The normalisation a channel that the module was trained with; images come in [0, 1].
+    size
+        The height and width that the module takes, if not the workload's.
+    classes
+        The class names in the order of the module's outputs, if not the workload's order.
+    device
+        Where to run it, as torch names it.
+    last_hidden
+        The part whose input is the last hidden layer, if not the last linear layer.
+    """
+
+    def __init__(
+        self,
+        *,
+        factory: str,
+        weights: str | None = None,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        size: Sequence[int] | None = None,
+        classes: Sequence[str] | None = None,
+        device: str = "cpu",
+        last_hidden: str | None = None,
+    ) -> None:
+        self._factory, self._weights = factory, weights
+        self._mean, self._std, self._size = mean, std, _size(size)
+        self._classes, self._device, self._last_hidden = classes, device, last_hidden
+
+    def classifier(self, workload: Workload, context: Context) -> Classifier:
+        """Make the module, load its weights, and try it on one image."""
+        factory = import_target(self._factory, "classifier.factory")
+        module = factory() if callable(factory) else factory
+        if not isinstance(module, nn.Module):
+            kind = type(module).__name__
+            raise ExperimentError(
+                f"classifier.factory '{self._factory}' gave a {kind}; expected an nn.Module"
+            )
+        if self._weights is not None:
+            path = context.find(self._weights, "classifier.weights")
+            _load_weights(module, path)
+        classifier = TorchClassifier(
+            module,
+            workload.classes,
+            name=self.name,
+            preprocessing=_preprocessing(self._mean, self._std, self._size, workload),
+            device=self._device,
+            last_hidden=self._last_hidden,
+            order=_order(self._classes, workload),
+            version=self._factory,
+        )
+        classifier.observe(workload.train.images.read(np.arange(1)))
+        return classifier
+
+
+class OwnFunction(ModelSource):
+    """Any function from images to probabilities: a black box.
+
+    Parameters
+    ----------
+    function
+        `module:function`. It gets float32 images N x C x H x W and returns one row of probabilities each.
+    version
+        Say here which version it is: the testbed cannot see inside, and keeps this with the results.
+    mean, std, size, classes
+        As for `module`: normalisation, input size, and the order in which the function counts classes.
+    """
+
+    def __init__(
+        self,
+        *,
+        function: str,
+        version: str = "",
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        size: Sequence[int] | None = None,
+        classes: Sequence[str] | None = None,
+    ) -> None:
+        self._function, self._version = function, version
+        self._mean, self._std, self._size, self._classes = mean, std, _size(size), classes
+
+    def classifier(self, workload: Workload, context: Context) -> Classifier:
+        """Import the function and try it on one image."""
+        del context
+        function = import_target(self._function, "classifier.function")
+        if not callable(function):
+            raise ExperimentError(f"classifier.function '{self._function}' cannot be called")
+        prepare = _preprocessing(self._mean, self._std, self._size, workload)
+        order = _order(self._classes, workload)
+
+        def call(images: Images) -> Any:
+            with torch.inference_mode():
+                ready = prepare(torch.from_numpy(np.ascontiguousarray(images))).numpy()
+            answers = np.asarray(function(ready), dtype=np.float64)
+            return answers if order is None or answers.ndim != 2 else answers[:, order]
+
+        identity = repr((self._function, self._version, self._mean, self._std, self._size, self._classes))
+        classifier = FunctionClassifier(call, workload.classes, name=self.name, version=identity)
+        classifier.observe(workload.train.images.read(np.arange(1)))
+        return classifier
+
+
+def _load_weights(module: nn.Module, path: Path) -> None:
+    try:
+        if path.suffix == ".safetensors":
+            weights: Any = load_file(path)
+        else:
+            weights = torch.load(path, map_location="cpu", weights_only=True)
+    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, _unpickling_error()) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DataError(
+            f"classifier.weights '{path}' cannot be loaded ({reason}); expected a state dict, whole and "
+            "without pickled code"
+        ) from error
+    if not isinstance(weights, dict) or not all(isinstance(v, Tensor) for v in weights.values()):
+        raise DataError(f"classifier.weights '{path}' holds no state dict; save module.state_dict()")
+    wrong = module.load_state_dict(weights, strict=False) if _shapes_fit(module, weights, path) else None
+    if wrong and (wrong.missing_keys or wrong.unexpected_keys):
+        raise DataError(
+            f"classifier.weights '{path}' do not fit the module: missing {wrong.missing_keys[:3]}, "
+            f"unexpected {wrong.unexpected_keys[:3]}"
+        )
+
+
+def _shapes_fit(module: nn.Module, weights: dict[str, Tensor], path: Path) -> bool:
+    for key, value in module.state_dict().items():
+        if key in weights and weights[key].shape != value.shape:
+            raise DataError(
+                f"classifier.weights '{path}': '{key}' has shape {tuple(weights[key].shape)}; the module "
+                f"expects {tuple(value.shape)}"
+            )
+    return True
+
+
+def _unpickling_error() -> type[Exception]:
+    import pickle  # only for the name of the error that torch raises on foreign content
+
+    return pickle.UnpicklingError
+
+
+def _size(size: Sequence[int] | None) -> tuple[int, int] | None:
+    if size is None:
+        return None
+    if not isinstance(size, Sequence) or len(size) != 2:
+        raise ParameterError(f"size is {size!r}; expected two whole numbers, height and width")
+    for value in size:
+        check_number("size", value, low=1, whole=True)
+    return size[0], size[1]
+
+
+def _preprocessing(
+    mean: Sequence[float] | None,
+    std: Sequence[float] | None,
+    size: tuple[int, int] | None,
+    workload: Workload,
+) -> Preprocessing:
+    for name, values in (("mean", mean), ("std", std)):
+        if values is not None and len(values) not in (1, workload.shape[0]):
+            raise ParameterError(
+                f"{name} has {len(values)} values; expected one a channel: {workload.shape[0]}"
+            )
+    if std is not None and min(std) <= 0:
+        raise ParameterError(f"std is {list(std)!r}; expected numbers above 0")
+    return Preprocessing(mean, std, size)
+
+
+def _order(classes: Sequence[str] | None, workload: Workload) -> list[int] | None:
+    """Say which output belongs to each of the workload's classes."""
+    if classes is None:
+        return None
+    for name in workload.classes:
+        if name not in classes:
+            raise ParameterError(f"classes lacks '{name}' of the workload; {suggestion(name, classes)}")
+    return [list(classes).index(name) for name in workload.classes]

@@ -1,0 +1,173 @@
+"""Any `torch.nn.Module` as a classifier: white box, one forward pass, nothing left behind on the module."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from farm.api import LAST_HIDDEN, Capabilities, Classifier, Images, RawOutputs
+from farm.errors import ComponentFailure, ParameterError, suggestion
+
+
+class Preprocessing(nn.Module):
+    """From images in [0, 1] to what a network was trained on: size, then mean and spread a channel."""
+
+    def __init__(
+        self,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.size = size
+        self.mean: Tensor | None
+        self.std: Tensor | None
+        self.register_buffer("mean", _per_channel(mean), persistent=False)
+        self.register_buffer("std", _per_channel(std), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Resize, then normalise; each only where asked for."""
+        if self.size is not None and tuple(images.shape[-2:]) != self.size:
+            images = F.interpolate(images, self.size, mode="bilinear", antialias=True)
+        if self.mean is not None:
+            images = images - self.mean
+        if self.std is not None:
+            images = images / self.std
+        return images
+
+
+class TorchClassifier(Classifier):
+    """A white box around a module that gives logits.
+
+    Layers go by the names of the module's parts and mean their outputs; `last-hidden` means what enters
+    the last linear layer. Hooks are there only during a pass that asks for layers.
+
+    Parameters
+    ----------
+    module
+        Gives one row of logits an image. It is put into evaluation mode.
+    classes
+        The workload's classes, in the workload's order.
+    last_hidden
+        The part whose input is meant by `last-hidden`; the last linear layer where not given.
+    order
+        The module's output for each class, where it counts them in another order.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        classes: Sequence[str],
+        *,
+        name: str,
+        preprocessing: Preprocessing | None = None,
+        device: str = "cpu",
+        last_hidden: str | None = None,
+        order: Sequence[int] | None = None,
+        version: str = "",
+    ) -> None:
+        self.name = name
+        self.classes = tuple(classes)
+        self._device = _device(device)
+        self._module = module.to(self._device).eval().requires_grad_(False)
+        self._preprocessing = (preprocessing or Preprocessing()).to(self._device)
+        self._order = None if order is None else torch.as_tensor(order, device=self._device)
+        self._version = version
+        self._parts = {part: m for part, m in module.named_modules() if part}
+        linear = [part for part, m in self._parts.items() if isinstance(m, nn.Linear)]
+        if last_hidden is not None and last_hidden not in self._parts:
+            hint = suggestion(last_hidden, self._parts)
+            raise ParameterError(f"last_hidden is '{last_hidden}', which the module has not; {hint}")
+        self._head = last_hidden or (linear[-1] if linear else None)
+        hidden = (LAST_HIDDEN,) if self._head else ()
+        self.capabilities = Capabilities(logits=True, layers=(*hidden, *self._parts), gradients=True)
+
+    @property
+    def digest(self) -> str:
+        """A hash of weights, buffers, preprocessing, class order and the maker's version."""
+        seen = hashlib.blake2b(digest_size=16)
+        for key, value in sorted(self._module.state_dict().items()):
+            seen.update(key.encode())
+            seen.update(value.detach().cpu().contiguous().numpy().tobytes())
+        shape = self._preprocessing
+        order = None if self._order is None else self._order.tolist()
+        means = [None if t is None else t.flatten().tolist() for t in (shape.mean, shape.std)]
+        seen.update(repr((self.classes, order, shape.size, means, self._version)).encode())
+        return seen.hexdigest()
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of weights and buffers."""
+        return sum(t.nbytes for t in self._module.state_dict().values())
+
+    def differentiable(self, images: Tensor) -> Tensor:
+        """Give logits through which gradients flow back to the images, on whatever device."""
+        logits: Tensor = self._module(self._preprocessing(images.to(self._device)))
+        if logits.ndim != 2:
+            raise ComponentFailure(
+                f"classifier '{self.name}' returned shape {tuple(logits.shape)}; expected images x classes"
+            )
+        return logits if self._order is None else logits[:, self._order]
+
+    def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
+        del members  # the capability is not declared, so nobody asks
+        kept: dict[str, Tensor] = {}
+        with torch.inference_mode(), self._hooks(layers, kept):
+            logits = self.differentiable(torch.from_numpy(np.ascontiguousarray(images)))
+            # Softmax in double precision: in single, confident instances saturate to ties.
+            probabilities = torch.softmax(logits.double(), dim=1)
+        return RawOutputs(
+            probabilities=probabilities.cpu().numpy(),
+            logits=logits.float().cpu().numpy(),
+            activations={layer: kept[layer].float().cpu().numpy() for layer in layers},
+        )
+
+    @contextmanager
+    def _hooks(self, layers: Sequence[str], kept: dict[str, Tensor]) -> Iterator[None]:
+        handles = []
+        try:
+            for layer in layers:
+                if layer == LAST_HIDDEN and self._head:
+                    head = self._parts[self._head]
+                    handles.append(head.register_forward_pre_hook(_keep_input(layer, kept)))
+                else:
+                    handles.append(self._parts[layer].register_forward_hook(_keep_output(layer, kept)))
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ParameterError(f"device is '{name}', which this machine cannot use ({reason})") from None
+    return device
+
+
+def _keep_input(layer: str, kept: dict[str, Tensor]) -> Any:
+    def hook(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:  # noqa: ARG001
+        kept[layer] = inputs[0]
+
+    return hook
+
+
+def _keep_output(layer: str, kept: dict[str, Tensor]) -> Any:
+    def hook(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG001
+        kept[layer] = output
+
+    return hook
+
+
+def _per_channel(values: Sequence[float] | None) -> Tensor | None:
+    return None if values is None else torch.tensor(values, dtype=torch.float32).view(1, -1, 1, 1)

@@ -1,0 +1,55 @@
+"""Max-softmax: the less probability the likeliest class has, the more anomalous the instance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm.api import Features, FitData, FloatArray, Monitor, Observation, State
+
+TINY = np.finfo(np.float64).tiny
+
+
+class MaxSoftmax(Monitor):
+    """The baseline of Hendrycks and Gimpel: distrust what is predicted with little confidence.
+
+    The score is the log-odds against the predicted class, log((1 - p) / p). It ranks as 1 - p does, but does
+    not saturate: two instances of which one is 0.99999999 certain and one 0.999999999 still differ.
+
+    Examples
+    --------
+    >>> confident, doubtful = log_odds_against(np.array([[9.0, 0.0, 0.0], [1.0, 0.9, 0.0]]))
+    >>> bool(doubtful > confident)
+    True
+    """
+
+    reference = "Hendrycks, Gimpel: A baseline for detecting misclassified and OOD examples, ICLR 2017"
+
+    def _fit(self, data: FitData) -> State:
+        del data  # nothing to learn
+        return {}
+
+    def _load(self, state: State) -> None:
+        del state
+
+    def _score(self, observation: Observation) -> Features:
+        if observation.logits is not None:
+            return log_odds_against(observation.logits)
+        # A black box gives probabilities only; where the others round to nothing, so does the doubt.
+        probabilities = observation.probabilities
+        others = probabilities.copy()
+        others[np.arange(len(others)), observation.predicted] = 0.0
+        against = np.maximum(others.sum(axis=1), TINY) / np.maximum(observation.confidence, TINY)
+        return np.asarray(np.log(against))
+
+
+def log_odds_against(logits: NDArray[np.floating]) -> FloatArray:
+    """Give log((1 - p) / p) of the likeliest class from logits, without forming p."""
+    others = logits.astype(np.float64)
+    rows = np.arange(len(others))
+    top = others.argmax(axis=1)
+    best = others[rows, top]
+    others[rows, top] = -np.inf
+    second = others.max(axis=1)
+    result: FloatArray = second - best + np.log(np.exp(others - second[:, None]).sum(axis=1))
+    return result

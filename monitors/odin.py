@@ -1,0 +1,94 @@
+"""ODIN: a nudge towards the predicted class raises the confidence in familiar images more than in others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from farm.api import JSON, Features, FitData, Images, Monitor, Needs, Observation, State, check_number
+from monitors.max_softmax import log_odds_against
+
+MAGNITUDES = (0.0, 0.0014, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
+"""The magnitudes among which Generalized ODIN chooses, for images in [0, 1]."""
+
+
+class Odin(Monitor):
+    """Temperature scaling and a small perturbation of the input, with parameters chosen on ID data alone.
+
+    The score is the log-odds against the likeliest class at the temperature, after the perturbation. It
+    enters the classifier again: one pass with gradients, one without.
+
+    Parameters
+    ----------
+    temperature
+        Divides the logits.
+    magnitude
+        The step a pixel takes. None takes the one with the greatest summed confidence on ID validation data.
+
+    Examples
+    --------
+    >>> Odin(temperature=1000.0, magnitude=0.0014).needs.gradients
+    True
+    """
+
+    reference = (
+        "Liang, Li, Srikant: ODIN, ICLR 2018; parameters as in Hsu et al.: Generalized ODIN, CVPR 2020"
+    )
+
+    def __init__(self, *, temperature: float = 1000.0, magnitude: float | None = None) -> None:
+        check_number("temperature", temperature, above=0)
+        if magnitude is not None:
+            check_number("magnitude", magnitude, low=0)
+        self._temperature, self._asked = temperature, magnitude
+
+    @property
+    def needs(self) -> Needs:
+        """Logits, and gradients back to the image."""
+        return Needs(logits=True, gradients=True)
+
+    def _fit(self, data: FitData) -> State:
+        candidates = np.array(MAGNITUDES if self._asked is None else [self._asked])
+        sums = np.zeros(len(candidates))
+        if self._asked is None:
+            for observation, _ in data.validation:
+                direction = self._direction(observation.images)
+                for i, magnitude in enumerate(candidates):
+                    nudged = observation.images + np.float32(magnitude) * direction
+                    odds = log_odds_against(self._scaled_logits(nudged))
+                    sums[i] += (1 / (1 + np.exp(odds))).sum()
+        return {"candidates": candidates, "sums": sums, "magnitude": candidates[sums.argmax()]}
+
+    def _load(self, state: State) -> None:
+        self._magnitude = np.float32(state["magnitude"])
+
+    def _score(self, observation: Observation) -> Features:
+        if self._magnitude == 0:
+            assert observation.logits is not None  # the needs say so
+            return log_odds_against(observation.logits / np.float32(self._temperature))
+        images = observation.images
+        return log_odds_against(self._scaled_logits(images + self._magnitude * self._direction(images)))
+
+    def notes(self) -> Mapping[str, JSON]:
+        """The magnitude in use, and the summed confidence that each candidate had."""
+        candidates, sums = self.state["candidates"].tolist(), self.state["sums"].tolist()
+        tried = {f"{c:g}": s for c, s in zip(candidates, sums, strict=True)} if self._asked is None else {}
+        return {"magnitude": float(self.state["magnitude"]), "summed_confidence": tried}
+
+    def _direction(self, images: Images) -> Images:
+        """Give the sign, pixel by pixel, that raises the confidence in the predicted class."""
+        with torch.enable_grad():
+            pixels = torch.from_numpy(np.ascontiguousarray(images)).requires_grad_()
+            logits = self.classifier.differentiable(pixels) / self._temperature
+            confidence = F.log_softmax(logits, dim=1).amax(dim=1).sum()
+            (gradient,) = torch.autograd.grad(confidence, pixels)
+        direction: Images = gradient.sign().numpy()
+        return direction
+
+    def _scaled_logits(self, images: Images) -> np.ndarray:
+        with torch.inference_mode():
+            logits = self.classifier.differentiable(torch.from_numpy(images))
+            scaled: np.ndarray = (logits / self._temperature).cpu().numpy()
+        return scaled

@@ -104,7 +104,7 @@ class Monitor(Component, ABC):
         classifier.resolve(self.needs, f"monitor '{self.name}'")
         self._classifier = classifier
         try:
-            state = dict(self._fit(data))
+            state = {name: np.asarray(values) for name, values in self._fit(data).items()}
         except (UserError, Failure):
             raise
         except Exception as error:
@@ -114,8 +114,10 @@ class Monitor(Component, ABC):
     def restore(self, state: State, classifier: Classifier, calibration: Calibration | None = None) -> Self:
         """Take a state that `fit` once made."""
         for name, array in state.items():
-            if not isinstance(array, np.ndarray) or array.dtype.hasobject:
-                raise ComponentFailure(f"monitor '{self.name}': state '{name}' is no plain array")
+            if array.dtype.hasobject:
+                raise ComponentFailure(
+                    f"monitor '{self.name}': state '{name}' holds Python objects; expected numbers or text"
+                )
         self._classifier, self._state, self._calibration = classifier, state, calibration
         self._load(state)
         return self

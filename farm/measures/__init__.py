@@ -1,0 +1,66 @@
+"""Pure functions from counts or arrays to numbers, or to the reason why there is none."""
+
+from farm.measures.classification import (
+    Agreement,
+    accepted_accuracy,
+    classifier_accuracy,
+    coverage,
+    multiclass_mcc,
+    relative_change,
+    system_outcome,
+)
+from farm.measures.detection import (
+    OVERALL,
+    SPECIFIC,
+    Counts,
+    Wording,
+    availability_cost,
+    detection_measures,
+    error,
+    fnr,
+    fpr,
+    mcc,
+    micro_f1,
+    precision,
+    recall,
+    residual_hazard,
+    safety_gain,
+    weighted_f1,
+)
+from farm.measures.intervals import wilson
+from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.ranking import Separation, aupr, auroc, fpr_at_tpr
+
+__all__ = [
+    "OVERALL",
+    "SPECIFIC",
+    "Agreement",
+    "Counts",
+    "Measure",
+    "Separation",
+    "Wording",
+    "accepted_accuracy",
+    "aupr",
+    "auroc",
+    "availability_cost",
+    "classifier_accuracy",
+    "coverage",
+    "detection_measures",
+    "error",
+    "fnr",
+    "fpr",
+    "fpr_at_tpr",
+    "mcc",
+    "micro_f1",
+    "multiclass_mcc",
+    "precision",
+    "ratio",
+    "recall",
+    "relative_change",
+    "residual_hazard",
+    "safety_gain",
+    "system_outcome",
+    "undefined",
+    "weighted_f1",
+    "wilson",
+]

@@ -1,0 +1,122 @@
+"""The command line: `farm run`, `compare`, `judge`, `list`, `describe`.
+
+Only the parser lives here, so that `farm --help` answers at once; each command imports what it needs when it
+is called. Exit codes: 0 done, 1 something failed while it ran, 2 the user's mistake, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+from farm.errors import FarmError
+
+KINDS = ("monitors", "models", "faultloads", "workloads")
+FORMATS = ("table", "json", "csv", "latex", "markdown")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; give its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    module, function = options.command.split(":")
+    try:
+        code: int = getattr(import_module(module), function)(options)
+        sys.stdout.flush()
+        return code
+    except FarmError as error:
+        if options.debug:
+            raise
+        print(f"farm: {' '.join(str(error).split())}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        if options.debug:
+            raise
+        print("farm: interrupted; nothing half-done was left behind", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output (head, less) has gone; that is no failure of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if options.debug:
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"farm: unexpected failure: {what}; run again with --debug and report it", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="farm",
+        description="Find out whether a runtime safety monitor makes an image classifier safer, "
+        "against which faults, how surely, and at what cost.",
+        epilog="Begin with: farm run quickstart",
+    )
+    parser.add_argument("--version", action="version", version=f"farm-testbed {version('farm-testbed')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    run = _command(commands, "run", "farm.commands.run:run", "run an experiment and judge its readouts")
+    run.add_argument(
+        "experiment", metavar="FILE|NAME", help="an experiment file (YAML), or a shipped one by name"
+    )
+    run.add_argument("--out", metavar="DIR", help="the run's new folder (default: runs/NAME-001, -002, ...)")
+    run.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set one key, e.g. stream.ood_share=0.2 or monitors.0.tau=0.1; may be repeated",
+    )
+    run.add_argument("--readouts-only", action="store_true", help="stop at the readouts; judge them later")
+    run.add_argument("--quiet", action="store_true", help="show no progress")
+
+    compare = _command(
+        commands, "compare", "farm.commands.results:compare", "judge the readouts of one or more runs"
+    )
+    compare.add_argument("runs", metavar="RUN", nargs="+", help="a folder that 'farm run' wrote")
+    _format(compare, FORMATS)
+
+    judge = _command(
+        commands, "judge", "farm.commands.results:judge", "judge your own readouts, from a CSV file"
+    )
+    judge.description = (
+        "Judge readouts from anywhere. Columns: predicted, alarm; label (-1: no right answer exists), "
+        "is_ood; optionally monitor, category, faultload, severity, score, confidence, cancelled, id."
+    )
+    judge.add_argument("log", metavar="FILE.csv", help="one row an instance (and monitor)")
+    _format(judge, FORMATS)
+
+    listing = _command(
+        commands, "list", "farm.commands.catalogue:list_components", "list what there is by name"
+    )
+    listing.add_argument("kind", nargs="?", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
+    _format(listing, ("table", "json"))
+
+    describe = _command(
+        commands, "describe", "farm.commands.catalogue:describe", "tell what a component is and takes"
+    )
+    singular = [kind.removesuffix("s") for kind in KINDS]
+    describe.add_argument(
+        "kind", choices=singular, type=lambda k: k.removesuffix("s"), metavar="KIND", help=", ".join(singular)
+    )
+    describe.add_argument("name", metavar="NAME", help="a registered name, or module:Class")
+    _format(describe, ("table", "json"))
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, target: str, text: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    command.set_defaults(command=target)
+    return command
+
+
+def _format(command: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    command.add_argument("--format", choices=formats, default="table", help="how to print (default: table)")

@@ -1,0 +1,1 @@
+"""What each command does; `farm.cli` parses and calls."""

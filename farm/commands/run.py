@@ -1,0 +1,37 @@
+"""`farm run`: an experiment from its file to judged readouts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from farm.config import load_experiment
+from farm.experiment import run_experiment
+from farm.files import check_free, numbered_folder
+from farm.progress import shown_progress
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the experiment, write the readouts, judge them, and say what to do next."""
+    started = time.perf_counter()
+    experiment, folder = load_experiment(options.experiment, options.set)
+    out = Path(options.out) if options.out else numbered_folder(Path("runs"), experiment.name)
+    check_free(out)  # now, not after the work is done
+    with shown_progress(quiet=options.quiet) as progress:
+        readouts = run_experiment(experiment, folder, progress=progress)
+    readouts.save(out)
+    failures = [m for m in readouts.run["monitors"] if m["failure"]]
+    if not options.readouts_only:
+        from farm.commands.results import print_records
+        from farm.records import judge
+
+        print_records(judge(readouts.instances, readouts.alarms, readouts.run), "table")
+    for monitor in failures:
+        print(f"farm: failed: {monitor['failure']}", file=sys.stderr)
+    print(f"\nThe run was written to {out} in {time.perf_counter() - started:.0f} s. Next:")
+    print(f"  farm compare {out} --format json      every measure, for a script")
+    print("  farm describe monitor oob-isomap       what a monitor is, and its parameters")
+    print("  farm run quickstart --set seed=1       the same with other images and weights")
+    return 1 if failures else 0

@@ -46,7 +46,7 @@ class DiskCache:
             except (DataError, KeyError) as error:
                 self._progress.note(f"cache: {error}; making it again")
                 _discard(entry)
-        made = {name: np.ascontiguousarray(array) for name, array in make().items()}
+        made = {name: np.asarray(array, order="C") for name, array in make().items()}
         # Whoever else made the same entry meanwhile made the same arrays.
         with suppress(DataError), new_folder(entry) as folder:
             save_file(made, folder / "arrays.safetensors")

@@ -104,6 +104,11 @@ class _Embedding:
         self._k = min(k, len(points) - 1)
 
     def project(self, features: Points) -> Points:
+        # Absurdly large values overflow to infinity, which is outside of every box, as it should be.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._project(features)
+
+    def _project(self, features: Points) -> Points:
         to_points = self._squares - 2 * (features @ self._points.T) + (features**2).sum(axis=1)[:, None]
         near = np.argpartition(to_points, self._k - 1, axis=1)[:, : self._k]
         # The short way once more, without the cancellation that the squared form suffers near zero.

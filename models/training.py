@@ -26,7 +26,7 @@ class Recipe:
 
 
 def train(module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str) -> None:
-    """Train by Adam with a one-cycle learning rate; keep the weights of the epoch that validation data liked best."""
+    """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best."""
     images, labels = _tensors(workload.train)
     held_out = _tensors(workload.validation)
     rng = torch.Generator().manual_seed(derived_seed(context.seed, name, "training"))

@@ -1,0 +1,150 @@
+"""Classifiers that people bring along."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, UserError
+from farm.testbed import Testbed
+
+SOURCE = """
+import numpy as np
+import torch
+from torch import nn
+
+def make_net():
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
+
+def make_list():
+    return [1, 2]
+
+def predict(images):
+    seen.append(images.shape)
+    scores = np.abs(images.reshape(len(images), -1)[:, :10]) + 0.1
+    return scores / scores.sum(axis=1, keepdims=True)
+
+def logits(images):
+    return np.tile(np.arange(10.0), (len(images), 1))
+
+seen = []
+"""
+
+
+@pytest.fixture
+def bed(tmp_path, monkeypatch) -> Testbed:
+    (tmp_path / "their_models.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return Testbed(seed=0, folder=tmp_path)
+
+
+@pytest.fixture
+def workload(bed):
+    return bed.workload({"name": "digits", "size": 8, "channels": 1})
+
+
+def net() -> nn.Module:
+    torch.manual_seed(5)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
+
+
+def own(**parameters) -> dict[str, object]:
+    return {"name": "module", "factory": "their_models:make_net", **parameters}
+
+
+def test_a_module_with_weights_of_either_format(bed, workload, tmp_path) -> None:
+    module = net()
+    torch.save(module.state_dict(), tmp_path / "w.pt")
+    save_file(module.state_dict(), tmp_path / "w.safetensors")
+    images = workload.test.images.read(np.arange(4))
+    expected = module(torch.from_numpy(images)).detach().numpy()
+    for weights in ("w.pt", "w.safetensors"):
+        seen = bed.classifier(own(weights=weights), workload).observe(images)
+        np.testing.assert_allclose(seen.logits, expected, rtol=1e-5)
+
+
+def test_own_class_order_normalisation_and_size(bed, workload) -> None:
+    images = workload.test.images.read(np.arange(4))
+    plain = bed.classifier(own(), workload).observe(images)
+    names = list(workload.classes)[::-1]
+    turned = bed.classifier(own(classes=names), workload).observe(images)
+    np.testing.assert_array_equal(turned.probabilities, plain.probabilities[:, ::-1])
+    normalised = bed.classifier(own(mean=[0.5], std=[0.25]), workload).observe(images)
+    assert not np.allclose(normalised.logits, plain.logits)
+    larger = bed.workload({"name": "digits", "size": 16, "channels": 1})
+    seen = bed.classifier(own(size=[8, 8]), larger).observe(larger.test.images.read(np.arange(4)))
+    assert seen.probabilities.shape == (4, 10)
+
+
+def test_a_function_is_a_black_box(bed, workload) -> None:
+    function = {"name": "function", "function": "their_models:predict", "size": [5, 4]}
+    classifier = bed.classifier(function, workload)
+    assert classifier.capabilities.layers == ()
+    assert classifier.nbytes is None
+    classifier.observe(workload.test.images.read(np.arange(3)))
+    import their_models
+
+    assert their_models.seen[-1] == (3, 1, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "message"),
+    [
+        (
+            {"factory": "their_models:make_nett"},
+            ExperimentError,
+            "has no 'make_nett'; did you mean 'make_net'",
+        ),
+        ({"factory": "no_such_module:f"}, ExperimentError, "cannot import 'no_such_module'"),
+        ({"factory": "make_net"}, ExperimentError, "expected 'module:attribute'"),
+        ({"factory": "their_models:make_list"}, ExperimentError, "gave a list; expected an nn.Module"),
+        ({"weights": "missing.pt"}, DataError, "'missing.pt' is not there"),
+        ({"mean": [0.1, 0.2]}, ParameterError, "mean has 2 values; expected one a channel: 1"),
+        ({"std": [0.0]}, ParameterError, "std is .*above 0"),
+        ({"size": 8}, ParameterError, "size is 8; expected two whole numbers"),
+        ({"classes": ["digit-0"]}, ParameterError, "classes lacks 'digit-1'"),
+        ({"size": [4, 4]}, ComponentFailure, "classifier 'module' failed"),
+    ],
+)
+def test_mistakes_are_told(bed, workload, parameters, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        bed.classifier(own() | parameters, workload)
+
+
+def test_weights_that_cannot_be_trusted_or_do_not_fit(bed, workload, tmp_path) -> None:
+    torch.save(net().state_dict(), tmp_path / "whole.pt")
+    whole = (tmp_path / "whole.pt").read_bytes()
+    (tmp_path / "cut.pt").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "cut.safetensors").write_bytes(b"\x10\x00")
+    torch.save(net(), tmp_path / "pickled.pt")
+    torch.save({"1.weight": torch.zeros(2, 2)}, tmp_path / "shape.pt")
+    torch.save({"other": torch.zeros(1)}, tmp_path / "other.pt")
+    torch.save([1, 2], tmp_path / "list.pt")
+    for name, message in (
+        ("cut.pt", "cannot be loaded"),
+        ("cut.safetensors", "cannot be loaded"),
+        ("pickled.pt", "cannot be loaded.*without pickled code"),
+        ("shape.pt", r"'1.weight' has shape \(2, 2\); the module expects \(16, 64\)"),
+        ("other.pt", "do not fit the module: missing .*unexpected"),
+        ("list.pt", "holds no state dict"),
+    ):
+        with pytest.raises(DataError, match=message):
+            bed.classifier(own(weights=name), workload)
+
+
+def test_a_function_that_returns_logits_is_told_so(bed, workload) -> None:
+    with pytest.raises(ComponentFailure, match="does it return logits"):
+        bed.classifier({"name": "function", "function": "their_models:logits"}, workload)
+
+
+def test_a_monitor_of_hidden_layers_on_a_black_box_is_the_users_mistake(bed, workload) -> None:
+    classifier = bed.classifier({"name": "function", "function": "their_models:predict"}, workload)
+    with pytest.raises(UserError, match=r"monitor 'oob' needs the layer 'last-hidden', but .* black box"):
+        bed.fit(["oob"], classifier, workload)
+    with pytest.raises(UserError, match="monitor 'odin' needs logits"):
+        bed.fit(["odin"], classifier, workload)
+    assert bed.fit(["max-softmax"], classifier, workload)[0].nbytes == 0

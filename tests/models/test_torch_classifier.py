@@ -1,0 +1,116 @@
+"""A torch module as a white box."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from farm.api import LAST_HIDDEN
+from farm.errors import ComponentFailure, ParameterError
+from models.torch_classifier import Preprocessing, TorchClassifier
+
+IMAGES = np.random.default_rng(0).random((5, 3, 8, 8), dtype=np.float32)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.hidden = nn.Linear(4 * 36, 6)
+        self.head = nn.Linear(6, 3)
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.head(torch.relu(self.hidden(torch.relu(self.conv(x)).flatten(1))))
+
+
+@pytest.fixture
+def net() -> Net:
+    torch.manual_seed(0)
+    return Net()
+
+
+def test_probabilities_are_the_softmax_of_the_logits(net) -> None:
+    seen = TorchClassifier(net, "abc", name="net").observe(IMAGES)
+    expected = torch.softmax(net(torch.from_numpy(IMAGES)).double(), dim=1).detach().numpy()
+    np.testing.assert_allclose(seen.probabilities, expected, rtol=1e-6)
+    np.testing.assert_array_equal(seen.predicted, expected.argmax(axis=1))
+    np.testing.assert_allclose(seen.confidence, expected.max(axis=1), rtol=1e-6)
+
+
+def test_layers_come_from_the_same_single_pass(net) -> None:
+    classifier = TorchClassifier(net, "abc", name="net")
+    seen = classifier.observe(IMAGES, ["conv", LAST_HIDDEN])
+    assert net.calls == 1
+    x = torch.from_numpy(IMAGES)
+    np.testing.assert_allclose(seen.activations["conv"], net.conv(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+    hidden = torch.relu(net.hidden(torch.relu(net.conv(x)).flatten(1))).detach().numpy()
+    np.testing.assert_allclose(seen.features(LAST_HIDDEN), hidden, rtol=1e-5, atol=1e-6)
+
+
+def test_no_hook_stays_behind_even_where_the_pass_fails(net) -> None:
+    classifier = TorchClassifier(net, "abc", name="net")
+    classifier.observe(IMAGES, ["conv", LAST_HIDDEN])
+    with pytest.raises(ComponentFailure, match="classifier 'net' failed"):
+        classifier.observe(IMAGES[:, :1], ["conv", LAST_HIDDEN])
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
+
+
+def test_preprocessing_resizes_and_normalises(net) -> None:
+    shaped = Preprocessing(mean=[0.1, 0.2, 0.3], std=[2.0, 2.0, 4.0], size=(8, 8))
+    small = IMAGES[:, :, ::2, ::2].copy()
+    got = shaped(torch.from_numpy(small))
+    resized = nn.functional.interpolate(torch.from_numpy(small), (8, 8), mode="bilinear", antialias=True)
+    expected = (resized - torch.tensor([0.1, 0.2, 0.3]).view(1, 3, 1, 1)) / torch.tensor(
+        [2.0, 2.0, 4.0]
+    ).view(1, 3, 1, 1)
+    torch.testing.assert_close(got, expected)
+    seen = TorchClassifier(net, "abc", name="net", preprocessing=shaped).observe(small)
+    np.testing.assert_allclose(seen.logits, net(expected).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_class_order_is_the_workloads(net) -> None:
+    plain = TorchClassifier(net, "abc", name="net").observe(IMAGES)
+    turned = TorchClassifier(net, "cab", name="net", order=[2, 0, 1]).observe(IMAGES)
+    np.testing.assert_array_equal(turned.probabilities, plain.probabilities[:, [2, 0, 1]])
+
+
+def test_digest_tells_weights_and_preprocessing_apart(net) -> None:
+    def digest(**changed) -> str:
+        return TorchClassifier(net, "abc", name="net", **changed).digest
+
+    plain = digest()
+    assert digest() == plain
+    assert digest(preprocessing=Preprocessing(mean=[0.5])) != plain
+    with torch.no_grad():
+        net.head.bias += 1
+    assert digest() != plain
+
+
+def test_gradients_flow_to_the_images_and_not_to_the_weights(net) -> None:
+    classifier = TorchClassifier(net, "abc", name="net")
+    pixels = torch.from_numpy(IMAGES).requires_grad_()
+    classifier.differentiable(pixels).sum().backward()
+    assert pixels.grad is not None
+    assert float(pixels.grad.abs().sum()) > 0
+    assert all(p.grad is None for p in net.parameters())
+
+
+def test_a_network_with_another_number_of_outputs_is_refused(net) -> None:
+    with pytest.raises(ComponentFailure, match=r"returned shape \(5, 3\); expected \(5, 4\)"):
+        TorchClassifier(net, "abcd", name="net").observe(IMAGES)
+
+
+def test_bad_names_are_told(net) -> None:
+    with pytest.raises(ParameterError, match=r"last_hidden is 'haed'.*did you mean 'head'"):
+        TorchClassifier(net, "abc", name="net", last_hidden="haed")
+    with pytest.raises(ParameterError, match="device is 'gpu9', which this machine cannot use"):
+        TorchClassifier(net, "abc", name="net", device="gpu9")
+
+
+def test_last_hidden_can_be_named(net) -> None:
+    seen = TorchClassifier(net, "abc", name="net", last_hidden="hidden").observe(IMAGES, [LAST_HIDDEN])
+    assert seen.features(LAST_HIDDEN).shape == (5, 4 * 36)

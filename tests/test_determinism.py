@@ -1,4 +1,4 @@
-"""The rule on determinism, in both its halves: the same settings give the same bits, others the same results."""
+"""The rule on determinism, in both its halves."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,17 +19,22 @@ def compare(options: argparse.Namespace) -> int:
     records = []
     for folder in options.runs:
         readouts = Readouts.load(folder)
-        records += judge_frames(readouts.instances, readouts.alarms, readouts.run)
+        run = {**readouts.run, "folder": folder}
+        records += judge_frames(readouts.instances, readouts.alarms, run)
     print_records(records, options.format)
     return 0
 
 
 def judge(options: argparse.Namespace) -> int:
     """Judge a user's own log."""
-    print_records(judge_frames(*read_log(options.log)), options.format)
+    log = read_log(options.log)
+    print_records(judge_frames(*log), options.format)
+    if ignored := log.run["log"]["ignored_columns"]:
+        print(f"farm: {options.log}: columns not used: {', '.join(ignored)}", file=sys.stderr)
     return 0
 
 
 def print_records(records: Sequence[dict[str, Any]], style: str) -> None:
-    """Print records; a table takes the terminal's width and colours."""
-    sys.stdout.write(render(records, style))
+    """Print records; a table takes the terminal's width and, in a terminal, colours."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    sys.stdout.write(render(records, style, width=width, colour=sys.stdout.isatty()))

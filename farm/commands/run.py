@@ -27,11 +27,12 @@ def run(options: argparse.Namespace) -> int:
         from farm.commands.results import print_records
         from farm.records import judge
 
-        print_records(judge(readouts.instances, readouts.alarms, readouts.run), "table")
+        run_record = {**readouts.run, "folder": str(out)}
+        print_records(judge(readouts.instances, readouts.alarms, run_record), "table")
     for monitor in failures:
         print(f"farm: failed: {monitor['failure']}", file=sys.stderr)
     print(f"\nThe run was written to {out} in {time.perf_counter() - started:.0f} s. Next:")
     print(f"  farm compare {out} --format json      every measure, for a script")
     print("  farm describe monitor oob-isomap       what a monitor is, and its parameters")
-    print("  farm run quickstart --set seed=1       the same with other images and weights")
+    print(f"  farm run {options.experiment} --set seed=1       the same with other images and weights")
     return 1 if failures else 0

@@ -68,9 +68,9 @@ class Crops(NamedTuple):
 
 def choose_view(rng: np.random.Generator) -> View:
     """Take up a position in front of a sign: mostly a fair one, now and then a poor one."""
-    radius = rng.uniform(12.5, 15.5)
-    slack = 0.3 * (CROP_SIZE / 2 - 0.85 * radius)
-    covered, shaken, unsharp = rng.random(3) < (0.1, 0.13, 0.1)
+    radius = rng.uniform(9.5, 15.5)
+    slack = 0.4 * (CROP_SIZE / 2 - 0.85 * radius)
+    covered, shaken, unsharp = rng.random(3) < (0.16, 0.18, 0.16)
     direction, length = rng.uniform(0, np.pi), rng.uniform(1.0, 3.5) * shaken
     left, top = rng.integers(BACKDROP_SIZE - CROP_SIZE + 1, size=2).tolist()
     return View(
@@ -82,9 +82,9 @@ def choose_view(rng: np.random.Generator) -> View:
         window=(top, left),
         exposure=float(np.exp(rng.normal(0, 0.15))),
         contrast=rng.uniform(0.8, 1.15),
-        defocus=rng.uniform(0.25, 0.6) + rng.uniform(0.2, 0.8) * unsharp,
+        defocus=rng.uniform(0.25, 0.6) + rng.uniform(0.3, 1.0) * unsharp,
         motion=(length * float(np.cos(direction)), length * float(np.sin(direction))),
-        noise=float(rng.gamma(2.0, 0.008)),
+        noise=float(rng.gamma(2.0, 0.013)),
         occluder=(
             rng.uniform(0, 2 * np.pi),
             rng.uniform(0.2, 0.75) if covered else 9.0,

@@ -1,0 +1,80 @@
+"""From readouts to judged records: one for each group of OOD instances, part and monitor.
+
+A record is plain JSON. What is undefined is null, and `undefined` says why, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from farm.records.judging import Judging, plain
+from farm.records.parts import Group
+
+Record: TypeAlias = dict[str, Any]
+
+
+def judge(instances: pd.DataFrame, alarms: pd.DataFrame, run: Mapping[str, Any]) -> list[Record]:
+    """Judge every monitor of a run, and the perfect one beside them.
+
+    Parameters
+    ----------
+    instances
+        One row an instance: `position`, `predicted` and, as far as they are known, `label` (-1: no right
+        answer exists), `is_ood`, `faultload`, `category`, `severity`, `classifier_time_us`.
+    alarms
+        One row an instance and monitor: `position`, `monitor`, `alarm` and, as far as they are known,
+        `cancelled` (else: every alarm cancels), `score`, `monitor_time_us`.
+    run
+        What is known of the run: its folder; names of workload and classifier; the monitors with their
+        size, calibration, whether they are ranked, and why they failed. Each is optional.
+
+    Returns
+    -------
+    list of records
+        Group by group, part by part, the monitors in the order of the run, `oracle` last.
+
+    Examples
+    --------
+    >>> instances = pd.DataFrame({"label": [0, 1, 1, -1], "predicted": [0, 1, 0, 1]})
+    >>> instances = instances.assign(position=range(4), is_ood=[False, False, False, True])
+    >>> alarms = pd.DataFrame({"position": range(4), "monitor": "odin", "alarm": [False, True, False, True]})
+    >>> for record in judge(instances, alarms, {}):
+    ...     print(record["part"], record["monitor"], record["specific"]["error"], record["overall"]["error"])
+    all odin 0.25 0.5
+    all oracle 0.0 0.0
+    id odin 0.3333333333333333 0.6666666666666666
+    id oracle 0.0 0.0
+    ood odin 0.0 0.0
+    ood oracle 0.0 0.0
+    """
+    judging = Judging.of(instances, alarms, run)
+    return [
+        {
+            "run": run.get("folder"),
+            "workload": _name(run, "workload"),
+            "classifier": _name(run, "classifier"),
+            **_group(part.group),
+            "part": part.name,
+            "monitor": monitor.name,
+            "ranked": monitor.ranked,
+            **judging.size(part),
+            **plain(judging.measure(monitor, part)),
+            "failure": monitor.failure,
+        }
+        for part in judging.partition.parts
+        for monitor in judging.monitors
+    ]
+
+
+def _group(group: Group) -> Record:
+    ends = group.severity_range
+    return asdict(group) | {"severity_range": None if ends is None else list(ends)}
+
+
+def _name(run: Mapping[str, Any], what: str) -> str | None:
+    name = (run.get(what) or {}).get("name")
+    return None if name is None else str(name)

@@ -1,0 +1,161 @@
+"""What is known of each instance, and what each monitor said of it: tables into arrays of one order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray
+from farm.errors import DataError
+from farm.oracle import should_be_cancelled
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of the instances, whatever a monitor says."""
+
+    label: IntArray
+    """Class codes, -1 where no right answer exists, and also where `unlabelled`."""
+    unlabelled: BoolArray
+    predicted: IntArray
+    n_classes: int
+    is_ood: BoolArray
+    why_no_ood: str | None
+    """Why ID and OOD cannot be told apart; None if they can."""
+    time_us: FloatArray | None
+
+    @property
+    def should_cancel(self) -> BoolArray:
+        """The oracle's decisions."""
+        return should_be_cancelled(self.label, self.predicted)
+
+    def in_order(self, order: IntArray) -> Truth:
+        """Give the same, its instances in another order."""
+        return Truth(
+            self.label[order],
+            self.unlabelled[order],
+            self.predicted[order],
+            self.n_classes,
+            self.is_ood[order],
+            self.why_no_ood,
+            None if self.time_us is None else self.time_us[order],
+        )
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What one monitor said of the instances."""
+
+    monitor: str
+    alarm: BoolArray
+    cancelled: BoolArray
+    score: FloatArray | None = None
+    time_us: FloatArray | None = None
+
+
+def truth(instances: pd.DataFrame) -> Truth:
+    """Take what is known of the instances from their table.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"position": [0, 1], "label": [40, -1], "predicted": [40, 7]})
+    >>> known = truth(table)
+    >>> known.label.tolist(), known.should_cancel.tolist(), known.why_no_ood
+    ([0, -1], [False, True], 'is_ood was not given')
+    """
+    n = len(instances)
+    if n == 0:
+        raise DataError("instances: there is none to judge; expected at least one")
+    if not instances["position"].is_unique:
+        raise DataError("instances: a position occurs twice; expected each once")
+    predicted = instances["predicted"]
+    if predicted.isna().any():
+        raise DataError(
+            f"instances: {int(predicted.isna().sum())} of {n} have no prediction; expected a class"
+        )
+    label = instances["label"] if "label" in instances else pd.Series(NO_ANSWER, instances.index)
+    unlabelled = label.isna().to_numpy() if "label" in instances else np.ones(n, dtype=np.bool_)
+    if unlabelled.any():
+        label = label.fillna(NO_ANSWER)
+    # Classes may be any numbers; codes that leave none out keep every count small. The first is -1's.
+    codes, values = pd.factorize(
+        np.concatenate(([NO_ANSWER], label.to_numpy(np.int64), predicted.to_numpy(np.int64)))
+    )
+    codes = codes.astype(np.int64) - 1
+    is_ood, why_no_ood = _is_ood(instances)
+    return Truth(
+        label=codes[1 : n + 1],
+        unlabelled=unlabelled,
+        predicted=codes[n + 1 :],
+        n_classes=len(values) - 1,
+        is_ood=is_ood,
+        why_no_ood=why_no_ood,
+        time_us=_numbers(instances, "classifier_time_us"),
+    )
+
+
+def verdicts(alarms: pd.DataFrame, positions: IntArray) -> Iterator[Verdicts]:
+    """Give each monitor's verdicts in the order of `positions`; every instance needs exactly one.
+
+    Examples
+    --------
+    >>> alarms = pd.DataFrame({"position": [1, 0], "monitor": "odin", "alarm": [True, False]})
+    >>> said = next(verdicts(alarms, np.array([0, 1])))
+    >>> said.monitor, said.alarm.tolist(), said.score
+    ('odin', [False, True], None)
+    """
+    codes, names = pd.factorize(alarms["monitor"])
+    at = alarms["position"].to_numpy(np.int64)
+    alarm = alarms["alarm"].to_numpy(np.bool_)
+    cancelled = alarms["cancelled"].to_numpy(np.bool_) if "cancelled" in alarms else alarm
+    score, time_us = _numbers(alarms, "score"), _numbers(alarms, "monitor_time_us")
+    for code, name in enumerate(names):
+        rows = _rows(np.flatnonzero(codes == code), at, positions, str(name))
+        yield Verdicts(
+            monitor=str(name),
+            alarm=alarm[rows],
+            cancelled=cancelled[rows],
+            score=None if score is None else score[rows],
+            time_us=None if time_us is None else time_us[rows],
+        )
+
+
+def _rows(rows: IntArray, at: IntArray, positions: IntArray, monitor: str) -> IntArray:
+    """Bring a monitor's rows into the order of the instances."""
+    if np.array_equal(at[rows], positions):
+        return rows
+    rows = rows[np.argsort(at[rows], kind="stable")]
+    order = np.argsort(positions, kind="stable")
+    if not np.array_equal(at[rows], positions[order]):
+        wrong = np.setxor1d(at[rows], positions)
+        what = f"position {wrong[0]} is on one side only" if wrong.size else "a position occurs twice"
+        raise DataError(
+            f"alarms of monitor '{monitor}': {len(rows)} for {len(positions)} instances, and {what}; "
+            "expected one alarm for each instance"
+        )
+    aligned = np.empty_like(rows)
+    aligned[order] = rows
+    return aligned
+
+
+def _is_ood(instances: pd.DataFrame) -> tuple[BoolArray, str | None]:
+    n = len(instances)
+    unknown = np.zeros(n, dtype=np.bool_)
+    if "is_ood" not in instances:
+        return unknown, "is_ood was not given"
+    missing = int(instances["is_ood"].isna().sum())
+    if missing:
+        some = f"is_ood is missing for {missing} of {n} instances"
+        return unknown, "is_ood was not given" if missing == n else some
+    return instances["is_ood"].to_numpy(np.bool_), None
+
+
+def _numbers(frame: pd.DataFrame, column: str) -> FloatArray | None:
+    """Give a column with NaN where it is missing; None where all of it is."""
+    if column not in frame:
+        return None
+    values = frame[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return None if np.isnan(values).all() else values

@@ -1,0 +1,138 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics import matthews_corrcoef
+
+from farm.errors import DataError
+from farm.measures import (
+    Agreement,
+    Counts,
+    Measure,
+    accepted_accuracy,
+    classifier_accuracy,
+    coverage,
+    mcc,
+    multiclass_mcc,
+    relative_change,
+    system_outcome,
+    undefined,
+)
+
+CLASSES = 4
+PAIRS = st.integers(0, 40).flatmap(
+    lambda n: st.tuples(*[hnp.arrays(np.int64, n, elements=st.integers(-1, CLASSES - 1))] * 2)
+)
+
+
+@given(PAIRS)
+def test_mcc_agrees_with_scikit_learn_where_it_is_defined(pair):
+    label, outcome = pair
+    measure = multiclass_mcc(Agreement.of(label, outcome, CLASSES))
+    if len(set(label)) > 1 and len(set(outcome)) > 1:
+        assert measure.value == pytest.approx(matthews_corrcoef(label, outcome), abs=1e-12)
+        assert -1 <= measure.value <= 1
+    else:
+        assert math.isnan(measure.value)
+        assert measure.reason
+
+
+@given(PAIRS, st.permutations(range(CLASSES + 1)))
+def test_mcc_does_not_care_how_classes_are_numbered(pair, numbers):
+    label, outcome = (np.array(numbers)[values + 1] - 1 for values in pair)
+    renumbered = multiclass_mcc(Agreement.of(label, outcome, CLASSES))
+    assert renumbered.value == pytest.approx(multiclass_mcc(Agreement.of(*pair, CLASSES)).value, nan_ok=True)
+
+
+@given(PAIRS)
+def test_mcc_of_two_classes_is_the_binary_one(pair):
+    positive, flagged = pair[0] > 0, pair[1] > 0
+    counts = Counts(
+        tp=int((positive & flagged).sum()),
+        fp=int((~positive & flagged).sum()),
+        tn=int((~positive & ~flagged).sum()),
+        fn=int((positive & ~flagged).sum()),
+    )
+    agreement = Agreement.of(positive.astype(np.int64), flagged.astype(np.int64), 2)
+    assert multiclass_mcc(agreement).value == pytest.approx(mcc(counts).value, nan_ok=True)
+
+
+@given(PAIRS, PAIRS)
+def test_agreements_add_up(one, other):
+    together = [np.concatenate(values) for values in zip(one, other, strict=True)]
+    total = Agreement.of(*one, CLASSES) + Agreement.of(*other, CLASSES)
+    whole = Agreement.of(*together, CLASSES)
+    assert (total.correct, total.n) == (whole.correct, whole.n)
+    assert total.labels.tolist() == whole.labels.tolist()
+    assert total.outcomes.tolist() == whole.outcomes.tolist()
+
+
+def test_reasons_of_an_undefined_mcc():
+    nothing, one, two = np.array([], dtype=np.int64), np.array([1, 1, 1]), np.array([0, 1, 1])
+    assert multiclass_mcc(Agreement.of(nothing, nothing, 2)).reason == "no instances"
+    assert multiclass_mcc(Agreement.of(one, two, 2)).reason == "each of the 3 labels is the same"
+    assert multiclass_mcc(Agreement.of(two, one, 2)).reason == "each of the 3 outcomes is the same"
+
+
+def test_billions_do_not_overflow():
+    huge = np.array([0, 4 * 10**9, 4 * 10**9])
+    assert multiclass_mcc(Agreement(8 * 10**9, huge, huge)).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("label", "outcome", "what"), [([-2, 0], [0, 0], "labels"), ([0, 0], [0, 2], "outcomes")]
+)
+def test_refuses_what_is_no_class(label, outcome, what):
+    with pytest.raises(DataError, match=f"{what} go from .* expected -1 to 1"):
+        Agreement.of(np.array(label), np.array(outcome), 2)
+
+
+def test_cancelling_is_never_right_on_id_data():
+    label = predicted = np.array([0, 1, 0, 1])
+    outcome = system_outcome(predicted, np.array([True, False, False, False]))
+    system = multiclass_mcc(Agreement.of(label, outcome, 2))
+    assert system.value == pytest.approx(matthews_corrcoef(label, outcome))
+    assert system.value < 1.0
+
+
+def test_cancelling_is_the_right_outcome_of_a_novel_class():
+    label, predicted = np.array([0, 1, -1, -1]), np.array([0, 1, 0, 1])
+    outcome = system_outcome(predicted, np.array([False, False, True, True]))
+    assert multiclass_mcc(Agreement.of(label, outcome, 2)).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("classifier", "system", "change"),
+    [
+        (0.96, 0.59, -38.54),
+        (0.96, 0.66, -31.25),
+        (0.96, 0.5, -47.92),
+        (0.74, 0.51, -31.08),
+        (0.74, 0.64, -13.51),
+    ],
+)
+def test_published_relative_changes(classifier, system, change):
+    assert relative_change(Measure(classifier), Measure(system)).value == pytest.approx(change, abs=0.006)
+
+
+def test_relative_change_needs_two_numbers_and_a_classifier_above_chance():
+    none = undefined("no instances")
+    assert relative_change(none, Measure(0.5)).reason == "classifier's MCC: no instances"
+    assert relative_change(Measure(0.5), none).reason == "system's MCC: no instances"
+    for value in (0.0, -0.25):
+        assert "relative to one above 0" in relative_change(Measure(value), Measure(0.5)).reason
+
+
+def test_coverage_and_accuracies():
+    counts = Counts(tp=3, fp=2, tn=12, fn=3)
+    assert coverage(counts.flagged, counts.n).value == 0.75
+    assert accepted_accuracy(counts).value == 0.8
+    assert classifier_accuracy(counts).value == 0.7
+    assert coverage(0, 0).reason == classifier_accuracy(Counts(0, 0, 0, 0)).reason == "no instances"
+
+
+def test_nothing_accepted_has_no_accuracy():
+    assert accepted_accuracy(Counts(tp=1, fp=2, tn=0, fn=0)).reason == "each of the 3 instances was flagged"

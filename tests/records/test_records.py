@@ -1,0 +1,311 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
+
+from farm.errors import DataError
+from farm.records import judge
+from farm.records.judging import MEASURED
+
+CLASSES = 3
+
+
+def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, novel_share=0.5):
+    """Make readouts in which everything occurs."""
+    rng = np.random.default_rng(seed)
+    is_ood = rng.random(n) < ood_share
+    label = rng.integers(0, CLASSES, n)
+    predicted = np.where(rng.random(n) < 0.7, label, rng.integers(0, CLASSES, n))
+    novel = is_ood & (rng.random(n) < novel_share)
+    severity = np.where(is_ood & ~novel, rng.choice([2.0, 5.0], n), np.nan)
+    instances = pd.DataFrame(
+        {
+            "position": np.arange(n),
+            "id": [f"i{i}" for i in range(n)],
+            "label": pd.array(np.where(novel, -1, label), dtype="Int64"),
+            "predicted": predicted,
+            "is_ood": is_ood,
+            "faultload": np.where(novel, "btsc", np.where(is_ood, "snow", None)),
+            "category": np.where(novel, "novelty", np.where(is_ood, "shift", None)),
+            "severity": severity,
+            "classifier_time_us": rng.random(n) * 100,
+        }
+    )
+    frames = []
+    for name in monitors:
+        score = rng.normal(size=n).round(1) + is_ood
+        alarm = score > 1
+        cancelled = alarm & (rng.random(n) < 0.9)
+        table = {
+            "position": np.arange(n),
+            "monitor": name,
+            "score": score,
+            "alarm": alarm,
+            "cancelled": cancelled,
+        }
+        frames.append(pd.DataFrame({**table, "monitor_time_us": rng.random(n)}))
+    noted = {"nbytes": 1000, "calibration": {"asked_acceptance": 0.95}, "ranked": True, "failure": None}
+    run = {
+        "workload": {"name": "gtsrb"},
+        "classifier": {"name": "lenet"},
+        "monitors": [{"name": name, **noted} for name in monitors],
+    }
+    return instances, pd.concat(frames, ignore_index=True), run
+
+
+def pick(records, **fields):
+    found = [r for r in records if all(r[name] == value for name, value in fields.items())]
+    assert len(found) == 1, f"{len(found)} records with {fields}"
+    return found[0]
+
+
+def in_part(instances, record):
+    """Say which instances a record is about, the slow way."""
+    severity = (
+        instances["severity"].isna()
+        if record["severity"] is None
+        else instances["severity"] == record["severity"]
+    )
+    own = instances["is_ood"] & (instances["faultload"] == record["faultload"]) & severity
+    return {"id": ~instances["is_ood"], "ood": own, "all": own | ~instances["is_ood"]}[record["part"]]
+
+
+def close(value, reference):
+    return value == pytest.approx(reference, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_record_agrees_with_references_computed_row_by_row(seed):
+    instances, alarms, run = simulate(seed)
+    records = judge(instances, alarms, run)
+    assert len(records) == 3 * 3 * 3
+    for record in records:
+        if record["monitor"] == "oracle":
+            continue
+        chosen = in_part(instances, record)
+        rows = instances[chosen]
+        said = alarms[alarms["monitor"] == record["monitor"]].set_index("position").loc[rows["position"]]
+        label, predicted = rows["label"].to_numpy(int), rows["predicted"].to_numpy()
+        is_ood, alarm, cancelled = (
+            rows["is_ood"].to_numpy(),
+            said["alarm"].to_numpy(),
+            said["cancelled"].to_numpy(),
+        )
+        wrong = label != predicted
+        assert (record["n"], record["n_ood"]) == (len(rows), is_ood.sum())
+        assert close(record["ood_share"], is_ood.mean())
+        assert close(record["alarm_rate"], alarm.mean())
+        assert close(record["coverage"], 1 - cancelled.mean())
+        assert close(record["accepted_accuracy"], (~wrong)[~cancelled].mean())
+        assert close(record["classifier_accuracy"], (~wrong).mean())
+        assert close(record["safety_gain"], (wrong & cancelled).mean())
+        assert close(record["residual_hazard"], (wrong & ~cancelled).mean())
+        assert close(record["availability_cost"], (~wrong & cancelled).mean())
+        assert close(record["overall"]["error"], (wrong != cancelled).mean())
+        assert close(record["overall"]["weighted_f1"], f1_score(wrong, cancelled, average="weighted"))
+        if len(set(wrong)) == 2:
+            assert close(record["overall"]["mcc"], matthews_corrcoef(wrong, cancelled))
+        if record["part"] == "all":
+            assert close(record["specific"]["mcc"], matthews_corrcoef(is_ood, alarm))
+            assert close(record["auroc"], roc_auc_score(is_ood, said["score"]))
+        else:
+            assert record["specific"]["mcc"] is None
+            assert record["auroc"] is None
+        if len(set(label)) > 1:
+            alone = matthews_corrcoef(label, predicted)
+            system = matthews_corrcoef(label, np.where(cancelled, -1, predicted))
+            assert close(record["classifier_mcc"], alone)
+            assert close(record["system_mcc"], system)
+            assert record["relative_change"] is None or close(
+                record["relative_change"], 100 * (system / alone - 1)
+            )
+        assert close(record["monitor_time_us"]["p95"], np.quantile(said["monitor_time_us"], 0.95))
+        assert close(record["classifier_time_us"]["median"], rows["classifier_time_us"].median())
+        id_alarms = alarms[
+            (alarms["monitor"] == record["monitor"]) & ~instances["is_ood"].to_numpy()[alarms["position"]]
+        ]
+        assert close(record["realised_acceptance"], 1 - id_alarms["alarm"].mean())
+        assert (record["asked_acceptance"], record["monitor_bytes"]) == (0.95, 1000)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([0.0, 0.1, 1.0]), st.sampled_from([0.0, 1.0])
+)
+def test_records_are_json_whatever_happens(seed, n, ood_share, novel_share):
+    instances, alarms, run = simulate(seed, n, ood_share=ood_share, novel_share=novel_share)
+    records = judge(instances, alarms, run)
+    assert json.loads(json.dumps(records, allow_nan=False)) == records
+    for record in records:
+        for block in (record, record["specific"], record["overall"]):
+            missing = {name for name, value in block.items() if value is None} - {
+                "run",
+                "faultload",
+                "category",
+                "severity",
+                "severity_range",
+                "failure",
+            }
+            assert missing == set(block["undefined"]), "null and the reasons go together"
+            assert all(block["undefined"].values())
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_order_of_rows_does_not_matter(seed):
+    instances, alarms, run = simulate(seed, 60)
+    shuffled = judge(
+        instances.sample(frac=1, random_state=seed), alarms.sample(frac=1, random_state=seed), run
+    )
+    # Means of floating-point numbers that are added in another order may differ in the last bit.
+    for record, other in zip(judge(instances, alarms, run), shuffled, strict=True):
+        for name in ("specific", "overall", "system_mcc", "auroc", "undefined", "monitor_time_us", "part"):
+            assert record[name] == other[name]
+        assert record["aupr"] == pytest.approx(other["aupr"])
+
+
+def test_order_of_records_groups_then_parts_then_monitors():
+    records = judge(*simulate(monitors=("zz", "aa")))
+    order = [(r["faultload"], r["severity"], r["part"], r["monitor"]) for r in records]
+    assert order[:9] == [("btsc", None, p, m) for p in ("all", "id", "ood") for m in ("zz", "aa", "oracle")]
+    assert [o[:2] for o in order[9::9]] == [("snow", 2.0), ("snow", 5.0)]
+
+
+def test_oracle_is_perfect_and_not_ranked():
+    for record in judge(*simulate()):
+        if record["monitor"] != "oracle":
+            continue
+        assert record["ranked"] is False
+        for task in ("specific", "overall"):
+            assert (record[task]["fp"], record[task]["fn"], record[task]["error"]) == (0, 0, 0.0)
+        assert record["residual_hazard"] == record["availability_cost"] == 0.0
+        assert record["monitor_time_us"] is record["auroc"] is record["monitor_bytes"] is None
+        if record["part"] == "all":
+            assert record["specific"]["mcc"] == record["overall"]["mcc"] == 1.0
+
+
+def test_stream_without_ood_has_one_group_and_no_ood_record():
+    records = judge(*simulate(ood_share=0.0))
+    assert [(r["part"], r["faultload"], r["category"], r["severity"]) for r in records[::3]] == [
+        ("all", None, None, None),
+        ("id", None, None, None),
+    ]
+    assert records[0]["specific"]["undefined"]["mcc"] == "none of the 300 instances is OOD"
+    assert records[0]["specific"]["fpr"] is not None
+
+
+def test_never_alarming_monitor_has_no_mcc():
+    n = 5000
+    instances = pd.DataFrame(
+        {"position": range(n), "label": [0, 1] * (n // 2), "predicted": [0, 1] * (n // 2)}
+    )
+    instances["is_ood"] = instances["position"] == n - 1
+    alarms = pd.DataFrame({"position": range(n), "monitor": "never", "alarm": False})
+    record = pick(judge(instances, alarms, {}), part="all", monitor="never")
+    assert record["specific"]["mcc"] is None
+    assert record["specific"]["undefined"]["mcc"] == "none of the 5000 instances raised an alarm"
+
+
+def test_a_log_with_alarms_and_predictions_only():
+    alarms = pd.DataFrame({"position": range(4), "monitor": "mine", "alarm": [True, False, False, False]})
+    records = judge(pd.DataFrame({"position": range(4), "predicted": [0, 1, 1, 0]}), alarms, {})
+    assert [(r["part"], r["monitor"]) for r in records] == [("all", "mine"), ("all", "oracle")]
+    mine, oracle = records
+    assert (mine["n"], mine["n_ood"], mine["ood_share"]) == (4, None, None)
+    assert (mine["alarm_rate"], mine["coverage"]) == (0.25, 0.75)
+    assert mine["specific"] is mine["overall"] is mine["accepted_accuracy"] is None
+    assert mine["undefined"]["specific"] == "is_ood was not given"
+    assert mine["undefined"]["overall"] == mine["undefined"]["safety_gain"] == "no labels were given"
+    assert mine["undefined"]["auroc"] == mine["undefined"]["fpr_at_95_tpr"] == "no scores were given"
+    assert mine["undefined"]["monitor_time_us"] == "no times were given"
+    assert mine["undefined"]["realised_acceptance"] == "no calibration"
+    assert oracle["alarm_rate"] is oracle["coverage"] is None
+
+
+def test_partly_missing_labels_are_counted_where_they_matter():
+    instances, alarms, run = simulate()
+    instances.loc[instances["faultload"] == "btsc", "label"] = pd.NA
+    n_novel = int((instances["faultload"] == "btsc").sum())
+    records = judge(instances, alarms, run)
+    whole = pick(records, part="all", monitor="odin", faultload="btsc")
+    assert whole["overall"] is None
+    assert whole["undefined"]["overall"] == f"the label is missing for {n_novel} of {whole['n']} instances"
+    assert whole["specific"]["mcc"] is not None
+    assert pick(records, part="id", monitor="odin", faultload="btsc")["overall"]["mcc"] is not None
+    assert pick(records, part="all", monitor="odin", severity=5.0)["overall"]["mcc"] is not None
+
+
+def test_missing_scores_are_counted():
+    instances, alarms, run = simulate(n=50)
+    alarms.loc[0, "score"] = np.nan
+    instances["faultload"] = instances["category"] = instances["severity"] = None
+    record = pick(judge(instances, alarms, run), part="all", monitor="odin")
+    assert record["undefined"]["aupr"] == "the score is missing for 1 of 50 instances"
+
+
+def test_times_are_of_what_was_timed():
+    instances, alarms, run = simulate(n=50)
+    instances["classifier_time_us"] = [np.nan] * 49 + [7.0]
+    instances["is_ood"] = False
+    times = pick(judge(instances, alarms, run), part="all", monitor="odin")["classifier_time_us"]
+    assert times == {"n": 1, "median": 7.0, "p95": 7.0, "p99": 7.0}
+
+
+def test_a_failed_monitor_has_a_record_in_every_part_and_no_measures():
+    instances, alarms, run = simulate(monitors=("odin", "oob"))
+    run["monitors"][1] |= {"failure": "out of memory", "calibration": None}
+    half = alarms[(alarms["monitor"] == "odin") | (alarms["position"] < 10)]
+    records = judge(instances, half, run)
+    failed = [record for record in records if record["monitor"] == "oob"]
+    assert len(failed) == 9
+    for record in failed:
+        assert record["failure"] == "out of memory"
+        assert record["n"] > 0
+        assert all(record[name] is None for name in MEASURED)
+        assert record["undefined"] == dict.fromkeys(MEASURED, "failed: out of memory")
+    assert all(record["failure"] is None for record in records if record["monitor"] != "oob")
+
+
+def test_a_monitor_that_left_nothing_has_failed():
+    instances, alarms, run = simulate()
+    run["monitors"].append({"name": "gone"})
+    assert pick(judge(instances, alarms, run), monitor="gone", part="id", faultload="btsc")["failure"] == (
+        "it left no alarms"
+    )
+
+
+def test_a_monitor_that_nobody_noted_is_judged_all_the_same():
+    instances, alarms, _ = simulate()
+    monitors = [record["monitor"] for record in judge(instances, alarms, {})[:3]]
+    assert monitors == ["odin", "oob", "oracle"]
+
+
+def test_a_threshold_without_a_goal_still_has_its_acceptance():
+    instances, alarms, run = simulate()
+    run["monitors"][0]["calibration"] = {"method": "fixed", "asked_acceptance": None}
+    record = judge(instances, alarms, run)[0]
+    assert record["asked_acceptance"] is None
+    assert record["undefined"]["asked_acceptance"] == "none was asked for"
+    assert 0 < record["realised_acceptance"] < 1
+
+
+def test_a_ramp_is_one_group_with_its_range():
+    instances, alarms, run = simulate(ood_share=0.5, novel_share=0.0)
+    instances["severity"] = np.where(instances["is_ood"], instances["position"] / 300, np.nan)
+    ood = instances[instances["is_ood"]]
+    records = judge(instances, alarms, run)
+    assert len(records) == 9
+    for record in records:
+        assert record["severity"] is None
+        assert record["severity_range"] == [ood["severity"].min(), ood["severity"].max()]
+    assert pick(records, part="ood", monitor="odin")["n"] == len(ood)
+    assert json.loads(json.dumps(records)) == records
+
+
+def test_nobody_else_is_called_oracle():
+    with pytest.raises(DataError, match="monitor 'oracle': that is the perfect monitor's name"):
+        judge(*simulate(monitors=("oracle",)))

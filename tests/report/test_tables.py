@@ -1,0 +1,238 @@
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from farm.errors import ParameterError
+from farm.records import judge
+from farm.report.tables import FORMATS, render
+
+ANSI = re.compile(r"\x1b\[")
+
+
+def make_records(workload="gtsrb", faults=("btsc",), severity=None, **dropped):
+    """Judge three monitors: one that works, one that never alarms, one that failed."""
+    rng = np.random.default_rng(1)
+    n = 1000
+    is_ood = np.arange(n) >= 800
+    label = rng.integers(0, 5, n)
+    instances = pd.DataFrame(
+        {
+            "position": np.arange(n),
+            "label": np.where(is_ood, -1, label),
+            "predicted": np.where(rng.random(n) < 0.9, label, (label + 1) % 5),
+            "is_ood": is_ood,
+            "faultload": np.where(is_ood, rng.choice(faults, n), None),
+            "category": np.where(is_ood, "novelty", None),
+            "severity": np.where(is_ood, np.nan if severity is None else severity, np.nan),
+            "classifier_time_us": np.full(n, 100.0),
+        }
+    ).drop(columns=[name for name, drop in dropped.items() if drop])
+    score = rng.normal(size=n) + 2 * is_ood
+    works = {"position": np.arange(n), "monitor": "oob_pca", "score": score, "alarm": score > 1.5}
+    never = {"position": np.arange(n), "monitor": "never", "score": np.nan, "alarm": False}
+    alarms = pd.concat([pd.DataFrame(works), pd.DataFrame(never)]).assign(monitor_time_us=34.0)
+    run = {
+        "workload": {"name": workload},
+        "classifier": {"name": "lenet"},
+        "monitors": [
+            {"name": "oob_pca", "calibration": {"asked_acceptance": 0.95}},
+            {"name": "broken", "failure": "class 3 & 4: 50 % singular"},
+            {"name": "never", "ranked": False},
+        ],
+    }
+    return judge(instances, alarms, run)
+
+
+RECORDS = make_records()
+
+
+def line_of(text, start):
+    return next(line for line in text.splitlines() if line.strip().startswith(start))
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_table_fits_and_nothing_is_cut(width):
+    text = render(RECORDS, "table", width=width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert "…" not in text
+    for name in ("oob_pca", "broken", "never", "oracle", "classifier alone"):
+        assert line_of(text, name)
+
+
+def test_table_says_what_was_judged():
+    text = render(RECORDS)
+    assert "gtsrb · lenet · novelty / btsc\nall instances: n = 1000, of them 200 OOD (20.0 %)\n" in text
+    assert "gtsrb · lenet\nID instances only: n = 800\n" in text
+
+
+def test_table_shows_the_records_numbers():
+    text = render(RECORDS)
+    record = next(r for r in RECORDS if r["part"] == "all" and r["monitor"] == "oob_pca")
+    row = line_of(text, "oob_pca").split()
+    shown = [
+        record["specific"]["mcc"],
+        record["specific"]["error"],
+        record["specific"]["fpr"],
+        record["specific"]["fnr"],
+    ]
+    assert row[1:5] == [f"{shown[0]:.2f}", *(f"{100 * share:.1f}" for share in shown[1:])]
+    assert row[5] == f"{record['overall']['mcc']:.2f}"
+    assert row[7:] == [
+        f"{100 * record['coverage']:.1f}",
+        f"{100 * record['accepted_accuracy']:.1f}",
+        "34",
+        "µs",
+        "95.0",
+    ]
+    below = text.splitlines()[text.splitlines().index(line_of(text, "oob_pca")) + 1]
+    low, high = 100 * record["specific"]["wilson_low"], 100 * record["specific"]["wilson_high"]
+    assert below.split()[0] == f"{low:.1f}\N{EN DASH}{high:.1f}"
+    assert " ".join(below.split()).endswith(f"+34 % → {100 * record['realised_acceptance']:.1f}")
+
+
+def test_undefined_is_a_dash_with_a_footnote():
+    text = render(RECORDS)
+    mark = re.search(r"never +\N{EN DASH}([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", text).group(1)
+    assert f"\n{mark} none of the 1000 instances raised an alarm\n" in text
+    notes = re.findall(r"^[⁰¹²³⁴⁵⁶⁷⁸⁹]+ (.+)$", text, re.MULTILINE)
+    assert len(notes) == len(set(notes))
+
+
+def test_a_failed_monitor_is_shown_with_its_reason():
+    text = render(RECORDS)
+    assert "¹ broken failed: class 3 & 4: 50 % singular" in text
+    assert set(line_of(text, "broken").split()[1:]) == {"\N{EN DASH}"}
+
+
+def test_oracle_stands_apart_and_is_not_ranked():
+    lines = render(RECORDS).splitlines()
+    at = lines.index(line_of("\n".join(lines), "oracle"))
+    assert set(lines[at - 1].strip()) == {"─"}
+    assert lines[at + 1].split()[:2] == ["not", "ranked"]
+
+
+def test_legend_says_what_is_positive_and_what_is_better():
+    text = " ".join(render(RECORDS).split())
+    assert "an OOD instance is positive" in text
+    assert "a wrong decision is positive" in text
+    assert "higher is better" in text
+    assert "lower is better" in text
+
+
+def test_id_table_has_the_classifier_alone_and_the_change():
+    text = render(RECORDS)
+    after = text[text.index("ID instances only") :]
+    record = next(r for r in RECORDS if r["part"] == "id" and r["monitor"] == "oob_pca")
+    alone = line_of(after, "classifier alone").split()
+    assert alone[2:] == [
+        f"{record['classifier_mcc']:.2f}",
+        "100.0",
+        f"{100 * record['classifier_accuracy']:.1f}",
+    ]
+    assert line_of(after, "oob_pca").split()[1:3] == [
+        f"{record['system_mcc']:.2f}",
+        f"{record['relative_change']:+.1f}",
+    ]
+
+
+def test_id_table_comes_once_a_run_and_groups_each_have_theirs():
+    text = render([*make_records(faults=("fog", "snow"), severity=2.0), *make_records("cifar10")])
+    titles = [line for line in text.splitlines() if " · " in line]
+    assert titles == [
+        "gtsrb · lenet · novelty / fog · severity 2",
+        "gtsrb · lenet · novelty / snow · severity 2",
+        "gtsrb · lenet",
+        "cifar10 · lenet · novelty / btsc",
+        "cifar10 · lenet",
+    ]
+
+
+def test_without_is_ood_and_labels_there_is_still_a_table():
+    text = render(make_records(is_ood=True, label=True))
+    assert "all instances, ID and OOD not told apart: n = 1000" in text
+    assert "is_ood was not given" in text
+    assert "no labels were given" in text
+
+
+def test_colour_only_if_asked_for():
+    assert not ANSI.search(render(RECORDS))
+    assert ANSI.search(render(RECORDS, colour=True))
+
+
+def test_json_is_the_records():
+    assert json.loads(render(RECORDS, "json")) == RECORDS
+
+
+def test_csv_has_every_field_flat():
+    rows = list(csv.DictReader(io.StringIO(render(RECORDS, "csv"))))
+    assert len(rows) == len(RECORDS)
+    for row, record in zip(rows, RECORDS, strict=True):
+        assert row["monitor"] == record["monitor"]
+        assert row["coverage"] == ("" if record["coverage"] is None else str(record["coverage"]))
+        mcc = None if record["specific"] is None else record["specific"]["mcc"]
+        assert row["specific.mcc"] == ("" if mcc is None else str(mcc))
+        assert not {"specific", "overall"} & set(row)
+    never = next(row for row in rows if row["monitor"] == "never" and row["part"] == "all")
+    assert "mcc: none of the 1000 instances raised an alarm" in never["specific.undefined"]
+    assert "realised_acceptance: no calibration" in never["undefined"]
+
+
+def test_csv_where_a_block_is_null_everywhere():
+    rows = list(csv.DictReader(io.StringIO(render(make_records(is_ood=True), "csv"))))
+    assert {row["specific"] for row in rows} == {""}
+
+
+def test_markdown_tables_have_the_same_cells_in_every_row():
+    text = render(RECORDS, "markdown")
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = {len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(cells) == 1
+    assert r"oob\_pca" in text
+    assert "| broken (failed)<sup>1</sup> |" in text
+    assert "### gtsrb · lenet · novelty / btsc\n" in text
+
+
+def test_latex_is_escaped_and_every_row_has_all_columns():
+    text = render(RECORDS, "latex")
+    assert r"oob\_pca" in text
+    assert r"broken failed: class 3 \& 4: 50 \% singular" in text
+    bodies = re.findall(r"\\begin\{tabular\}\{(l?r+)\}\n(.*?)\\end\{tabular\}", text, re.DOTALL)
+    assert len(bodies) == 2
+    for columns, body in bodies:
+        for line in body.splitlines():
+            if line.endswith(r"\\"):
+                spans = sum(int(width) - 1 for width in re.findall(r"\\multicolumn\{(\d+)\}", line))
+                assert len(re.findall(r"(?<!\\)&", line)) + 1 + spans == len(columns)
+        for rule in ("toprule", "midrule", "bottomrule"):
+            assert f"\\{rule}" in body
+    uncommented = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert uncommented.isascii()
+    assert uncommented.count("{") - uncommented.count(r"\{") == uncommented.count("}") - uncommented.count(
+        r"\}"
+    )
+
+
+def test_latex_minus_is_a_minus_and_a_hyphen_stays_one():
+    records = [json.loads(json.dumps(record)) for record in RECORDS]
+    for record in records:
+        record["workload"] = "gtsrb-5"
+        if record["specific"] and record["specific"]["mcc"]:
+            record["specific"]["mcc"] = -0.001
+    text = render(records, "latex")
+    assert r"\textgreater{}$-$0.01" in text
+    assert "gtsrb-5" in text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_records_are_no_tables(format):
+    render([], format)
+
+
+def test_unknown_format_gets_a_suggestion():
+    with pytest.raises(ParameterError, match="format 'markdwon' is unknown; did you mean 'markdown'"):
+        render(RECORDS, "markdwon")

@@ -1,0 +1,241 @@
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from farm.errors import DataError
+from farm.logs import read_log
+from farm.records import judge
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Write a log and read it."""
+
+    def write(content, name="camera-3.csv"):
+        path = tmp_path / name
+        path.write_text(content)
+        return read_log(path)
+
+    return write
+
+
+def refused(log, content, message):
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        log(content)
+    assert "\n" not in str(caught.value)
+
+
+def test_all_columns(log):
+    read = log(
+        "id,label,predicted,is_ood,alarm,cancelled,category,faultload,severity,monitor,score,confidence,"
+        "workload,classifier,monitor_time_us,classifier_time_us\n"
+        "a,3,3,0,0,0,,,,odin,0.1,0.9,gtsrb,lenet,12,100\n"
+        "b,-1,3,1,1,0,novelty,btsc,2.5,odin,0.7,0.8,gtsrb,lenet,13,101\n"
+    )
+    first, second = read.instances.to_dict("records")
+    assert (first["label"], first["is_ood"]) == (3, False)
+    assert all(pd.isna(first[name]) for name in ("category", "faultload", "severity"))
+    assert second == {
+        "position": 1,
+        "id": "b",
+        "workload": "gtsrb",
+        "track": None,
+        "label": -1,
+        "predicted": 3,
+        "confidence": 0.8,
+        "is_ood": True,
+        "category": "novelty",
+        "faultload": "btsc",
+        "severity": 2.5,
+        "classifier_time_us": 101.0,
+    }
+    assert read.alarms.to_dict("records")[1] == {
+        "position": 1,
+        "id": "b",
+        "monitor": "odin",
+        "score": 0.7,
+        "alarm": True,
+        "cancelled": False,
+        "monitor_time_us": 13.0,
+    }
+    assert read.run["workload"] == {"name": "gtsrb"}
+    assert read.run["classifier"] == {"name": "lenet"}
+    assert read.run["monitors"] == [{"name": "odin"}]
+    json.dumps(read.run)
+
+
+def test_prediction_and_alarm_are_enough(log):
+    read = log("predicted,alarm\n0,1\n1,0\n1,0\n")
+    assert read.run["workload"] == {"name": "camera-3"}
+    records = judge(*read)
+    assert [(r["part"], r["monitor"], r["alarm_rate"]) for r in records] == [
+        ("all", "monitor", pytest.approx(1 / 3)),
+        ("all", "oracle", None),
+    ]
+
+
+def test_judged_like_readouts(log):
+    records = judge(*log("label,predicted,is_ood,alarm\n0,0,0,0\n1,0,0,1\n-1,1,1,1\n1,1,1,0\n"))
+    mine = records[0]
+    assert {name: mine["specific"][name] for name in ("tp", "fp", "tn", "fn")} == {
+        "tp": 1,
+        "fp": 1,
+        "tn": 1,
+        "fn": 1,
+    }
+    assert {name: mine["overall"][name] for name in ("tp", "fp", "tn", "fn")} == {
+        "tp": 2,
+        "fp": 0,
+        "tn": 2,
+        "fn": 0,
+    }
+    assert (mine["faultload"], mine["category"], mine["severity"], mine["n_ood"]) == (None, None, None, 2)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
+def test_booleans(log, yes, no):
+    read = log(f"predicted,alarm,is_ood\n0,{yes},{no}\n0,{no},{yes}\n")
+    assert read.alarms["alarm"].tolist() == [True, False]
+    assert read.instances["is_ood"].tolist() == [False, True]
+
+
+def test_semicolons_and_decimal_commas(log):
+    assert log("predicted;alarm;score\n0;1;0,25\n").alarms["score"].tolist() == [0.25]
+
+
+def test_class_names_are_coded_jointly(log):
+    read = log("label,predicted,alarm\nstop,yield,0\n-1,stop,0\n30 km/h,yield,0\n,yield,0\n")
+    assert read.run["classes"] == ["30 km/h", "stop", "yield"]
+    assert read.instances["predicted"].tolist() == [2, 1, 2, 2]
+    assert read.instances["label"].tolist() == [1, -1, 0, pd.NA]
+
+
+def test_class_numbers_stay_as_they_are(log):
+    read = log("label,predicted,alarm\n3.0,3,0\n-1.0,10,0\n,10,0\n")
+    assert read.instances["predicted"].tolist() == [3, 10, 10]
+    assert read.instances["label"].tolist() == [3, -1, pd.NA]
+    assert read.run["classes"] == []
+
+
+def test_several_monitors_without_ids_go_by_their_order(log):
+    read = log("predicted,alarm,monitor\n0,1,a\n0,0,b\n1,0,a\n1,1,b\n")
+    assert read.instances["predicted"].tolist() == [0, 1]
+    assert read.alarms[["position", "monitor", "alarm"]].to_numpy().tolist() == [
+        [0, "a", True],
+        [0, "b", False],
+        [1, "a", False],
+        [1, "b", True],
+    ]
+
+
+def test_several_monitors_with_ids_go_by_those(log):
+    read = log("id,predicted,alarm,monitor\nx,0,1,a\ny,1,0,a\ny,1,1,b\nx,0,0,b\n")
+    assert read.instances["id"].tolist() == ["x", "y"]
+    assert read.alarms["position"].tolist() == [0, 1, 1, 0]
+    assert read.alarms["id"].tolist() == ["x", "y", "y", "x"]
+    assert [r["monitor"] for r in judge(*read)] == ["a", "b", "oracle"]
+
+
+def test_unknown_columns_are_noted(log):
+    assert log("predicted,alarm,weather\n0,1,rain\n").run["log"]["ignored_columns"] == ["weather"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("predicted\n0\n", "line 1: column 'alarm' is missing"),
+        ("prediction,alarm\n0,1\n", "line 1: unknown column 'prediction'; did you mean 'predicted'?"),
+        ("predicted,alarm,canceled\n0,1,1\n", "line 1: unknown column 'canceled'; did you mean 'cancelled'?"),
+        ("predicted,alarm\n0,1\n0,yes\n", "line 3, column 'alarm': 'yes'; expected 0, 1, true or false"),
+        ("predicted,alarm\n0,1\n0,\n", "line 3, column 'alarm': ''; expected 0, 1, true or false"),
+        ("predicted,alarm,cancelled\n0,1,\n", "line 2, column 'cancelled': ''; expected 0, 1, true or false"),
+        ("predicted,alarm,is_ood\n0,1,2\n", "line 2, column 'is_ood': '2'; expected 0, 1, true or false"),
+        ("predicted,alarm,score\n0,1,inf\n", "line 2, column 'score': 'inf'; expected a finite number"),
+        (
+            "predicted,alarm,severity\n0,1,high\n",
+            "line 2, column 'severity': 'high'; expected a finite number",
+        ),
+        (
+            "predicted,alarm,monitor_time_us\n0,1,-3\n",
+            "line 2, column 'monitor_time_us': '-3'; expected a finite number, at least 0",
+        ),
+        ("predicted,alarm\n,1\n", "line 2, column 'predicted': ''; expected a class"),
+        ("predicted,alarm\n0,1\n-1,1\n", "line 3, column 'predicted': '-1'; expected a class"),
+        ("label,predicted,alarm\nstop,-1,1\n", "line 2, column 'predicted': '-1'; expected a class"),
+        ("label,predicted,alarm\n1.5,1,1\n", "line 2, column 'label': '1.5'; expected the number of a class"),
+        (
+            "label,predicted,alarm\n0,1,1\n-2,1,1\n",
+            "line 3, column 'label': '-2'; expected the number of a class",
+        ),
+        (
+            "label,predicted,alarm\n1e99,1,1\n",
+            "line 2, column 'label': '1e99'; expected the number of a class",
+        ),
+        (
+            "label,predicted,alarm\n0,1,1\nstop,1,1\n",
+            "line 3, column 'label': 'stop'; expected the number of a class",
+        ),
+        (
+            "label,predicted,alarm\n-1,go,1\n3,go,1\n",
+            "line 3, column 'label': '3'; expected the name of a class",
+        ),
+        ("predicted,alarm,monitor\n0,1,\n", "line 2, column 'monitor': ''; expected a monitor's name"),
+        (
+            "predicted,alarm,monitor\n0,1,oracle\n",
+            "line 2, column 'monitor': 'oracle'; expected another name",
+        ),
+        ("id,predicted,alarm\n,0,1\n", "line 2, column 'id': ''; expected an instance's id"),
+        ("id,predicted,alarm\nx,0,1\nx,0,1\n", "line 3, column 'id': 'x'; expected each id once a monitor"),
+        (
+            "id,predicted,alarm,monitor\nx,0,1,a\ny,0,1,b\n",
+            "line 3, column 'id': 'y'; expected an id that monitor 'a' has too",
+        ),
+        (
+            "predicted,alarm,monitor\n0,1,a\n0,1,a\n0,1,b\n",
+            "line 4: monitor 'b' ends here, its rows being 1 where 'a' has 2",
+        ),
+        (
+            "id,predicted,alarm,monitor\nx,0,1,a\ny,0,1,a\nx,0,1,b\n",
+            "line 4: monitor 'b' ends here, its rows being 1 where 'a' has 2",
+        ),
+        (
+            "label,predicted,alarm,monitor\n1,0,1,a\n2,0,1,b\n",
+            "line 3, column 'label': '2'; expected '1' as on line 2, the same instance's",
+        ),
+        (
+            "is_ood,predicted,alarm,monitor\n1,0,1,a\n,0,1,b\n",
+            "line 3, column 'is_ood': ''; expected '1' as on line 2",
+        ),
+        (
+            "predicted,alarm,monitor\n1,1,a\n0,1,b\n",
+            "line 3, column 'predicted': '0'; expected '1' as on line 2",
+        ),
+        (
+            "workload,predicted,alarm\ngtsrb,1,1\nbtsc,1,1\n",
+            "line 3, column 'workload': 'btsc'; expected 'gtsrb' as above: one workload a file",
+        ),
+    ],
+)
+def test_mistakes_name_the_line_the_column_the_value_and_what_was_expected(log, content, message):
+    refused(log, content, message)
+
+
+def test_the_same_said_in_other_words_is_the_same(log):
+    read = log("label,is_ood,predicted,alarm,monitor\n1,1,0,1,a\n1.0,TRUE,0.0,1,b\n")
+    assert len(read.instances) == 1
+
+
+@pytest.mark.parametrize("column", ["label", "is_ood", "category", "severity", "score"])
+def test_any_optional_value_may_be_missing(log, column):
+    rows = {
+        "label": ("1", ""),
+        "is_ood": ("0", ""),
+        "category": ("noise", ""),
+        "severity": ("1", ""),
+        "score": ("1", ""),
+    }
+    first, second = rows[column]
+    read = log(f"predicted,alarm,{column}\n0,1,{first}\n0,1,{second}\n")
+    json.dumps(judge(*read), allow_nan=False)

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from farm.api import JSON, Progress, Silent, State
-from farm.errors import DataError
+from farm.errors import DataError, StorageError
 from farm.files import check_files, file_digest, json_digest, new_folder, read_json, write_json
 
 SCHEMA = 1
@@ -47,11 +47,14 @@ class DiskCache:
                 self._progress.note(f"cache: {error}; making it again")
                 _discard(entry)
         made = {name: np.asarray(array, order="C") for name, array in make().items()}
-        # Whoever else made the same entry meanwhile made the same arrays.
-        with suppress(DataError), new_folder(entry) as folder:
-            save_file(made, folder / "arrays.safetensors")
-            digests = {"arrays.safetensors": file_digest(folder / "arrays.safetensors")}
-            write_json(folder / "entry.json", {"schema": SCHEMA, "key": key, "files": digests})
+        try:
+            # Whoever else made the same entry meanwhile made the same arrays.
+            with suppress(DataError), new_folder(entry) as folder:
+                save_file(made, folder / "arrays.safetensors")
+                digests = {"arrays.safetensors": file_digest(folder / "arrays.safetensors")}
+                write_json(folder / "entry.json", {"schema": SCHEMA, "key": key, "files": digests})
+        except StorageError as error:
+            self._progress.note(f"cache: {error}; going on without keeping it")
         return made
 
 

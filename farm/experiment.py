@@ -37,7 +37,11 @@ def run_experiment(
             monitor.name: (spec.calibration or experiment.calibration).rule()
             for monitor, spec in zip(monitors, experiment.monitors, strict=True)
         }
-        made: dict[str, Sequence[Component]] = {"workload": [source], "classifier": [model], "monitors": monitors}
+        made: dict[str, Sequence[Component]] = {
+            "workload": [source],
+            "classifier": [model],
+            "monitors": monitors,
+        }
         if faultload:
             made["faultload"] = [faultload]
         record = {

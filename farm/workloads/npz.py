@@ -100,7 +100,7 @@ class Npz(WorkloadSource):
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
         raise DataError(f"{path} cannot be read as .npz ({error}); is it truncated?") from error

@@ -1,0 +1,375 @@
+"""The command line as a person meets it: what it prints, its exit codes, and its one-line errors."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from farm import Readouts
+from farm.cli import main
+
+FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
+
+MODULE = '''
+import time
+from pathlib import Path
+import numpy as np
+from farm.api import Monitor
+
+def predict(images):
+    level = images.mean(axis=(1, 2, 3))
+    return np.stack([1 - level, level], axis=1)
+
+def hang(images):
+    if len(images) > 1:
+        Path("started").touch()
+        time.sleep(60)
+    return predict(images)
+
+def predict_nan(images):
+    return predict(images) * np.nan
+
+class Plain(Monitor):
+    """A monitor of somebody's own."""
+    def _fit(self, data): return {}
+    def _load(self, state): pass
+    def _score(self, observation): return np.zeros(len(observation))
+
+class ReturnsNan(Plain):
+    def _score(self, observation): return np.full(len(observation), np.nan)
+
+class ReturnsOneTooMany(Plain):
+    def _score(self, observation): return np.zeros(len(observation) + 1)
+
+class Raises(Plain):
+    def _score(self, observation): raise KeyError("nothing here")
+
+class RaisesInFit(Plain):
+    def _fit(self, data): raise ZeroDivisionError("no data")
+'''
+
+
+@pytest.fixture
+def arrays() -> dict[str, np.ndarray]:
+    """Two classes, dark and bright."""
+    rng = np.random.default_rng(0)
+    made: dict[str, np.ndarray] = {}
+    for split, n in (("train", 40), ("test", 20)):
+        labels = np.arange(n) % 2
+        dark = rng.integers(0, 100, (n, 8, 8, 3), dtype=np.uint8)
+        made[f"x_{split}"] = dark + np.uint8(150) * labels[:, None, None, None].astype(np.uint8)
+        made[f"y_{split}"] = labels
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, arrays) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs.py").write_text(MODULE)
+    np.savez(tmp_path / "data.npz", **arrays)
+    yield tmp_path
+    sys.modules.pop("theirs", None)
+
+
+@pytest.fixture
+def write(folder) -> Callable[..., str]:
+    """Write an experiment around two classes and a black box."""
+
+    def experiment(**changed) -> str:
+        values = {
+            "workload": {"name": "npz", "path": "data.npz"},
+            "classifier": {"name": "function", "function": "theirs:predict"},
+            "monitors": ["max-softmax", "never"],
+        }
+        (folder / "mine.yaml").write_text(yaml.safe_dump(values | changed))
+        return str(folder / "mine.yaml")
+
+    return experiment
+
+
+@pytest.fixture
+def fails(capsys, folder) -> Callable[..., str]:
+    """Run a command that must fail with one line; give the line."""
+
+    def run(*arguments: str, code: int = 2) -> str:
+        assert main(arguments) == code
+        printed = capsys.readouterr()
+        lines = [line for line in printed.err.splitlines() if line.startswith("farm: ")]
+        assert len(lines) == 1
+        assert "Traceback" not in printed.err
+        assert not list(folder.glob("runs/*")), "a failed run must leave no folder"
+        return lines[0]
+
+    return run
+
+
+def test_a_run_is_written_judged_and_says_what_to_do_next(write, folder, capsys) -> None:
+    assert main(["run", write(), "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "max-softmax" in out
+    assert "The run was written to runs/mine-001" in out
+    assert "farm compare runs/mine-001" in out
+    assert len(Readouts.load(folder / "runs" / "mine-001").instances) == 20
+    assert main(["run", write(), "--quiet", "--readouts-only", "--out", "there"]) == 0
+    assert "max-softmax" not in capsys.readouterr().out
+    assert (folder / "there" / "run.json").is_file()
+
+
+def test_nothing_is_overwritten(write, folder, fails) -> None:
+    (folder / "there").mkdir()
+    (folder / "there" / "precious").touch()
+    assert "there exists already; expected a new folder" in fails("run", write(), "--out", "there")
+    assert [f.name for f in (folder / "there").iterdir()] == ["precious"]
+
+
+def test_settings_on_the_command_line_come_last(write, folder) -> None:
+    arguments = [
+        "run",
+        write(seed=5),
+        "--quiet",
+        "--out",
+        "r",
+        "--set",
+        "seed=7",
+        "--set",
+        "monitors.1=random",
+    ]
+    assert main([*arguments, "--set", "monitors.1.rate=0.5"]) == 0
+    run = Readouts.load(folder / "r").run
+    assert run["experiment"]["seed"] == 7
+    assert run["monitors"][1]["parameters"] == {"rate": 0.5}
+
+
+RECORD_KEYS = {
+    *("workload", "classifier", "faultload", "category", "severity", "part", "monitor", "n", "n_ood"),
+    *("specific", "overall", "auroc", "classifier_mcc", "system_mcc", "relative_change", "coverage"),
+    *("accepted_accuracy", "safety_gain", "residual_hazard", "availability_cost"),
+    *("monitor_time_us", "classifier_time_us", "monitor_bytes", "undefined"),
+}
+VERDICT_KEYS = {
+    *("tp", "fp", "tn", "fn", "mcc", "fpr", "fnr", "precision", "recall", "micro_f1", "weighted_f1"),
+    *("error", "wilson_low", "wilson_high", "undefined"),
+}
+
+
+def test_compare_gives_every_measure_as_json(write, capsys) -> None:
+    assert main(["run", write(), "--quiet", "--out", "a"]) == 0
+    assert main(["run", write(seed=1), "--quiet", "--out", "b"]) == 0
+    capsys.readouterr()
+    assert main(["compare", "a", "b", "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert {r["run"] for r in records} == {"a", "b"}
+    for record in records:
+        assert RECORD_KEYS <= set(record)
+        assert VERDICT_KEYS <= set(record["specific"]) & set(record["overall"])
+        assert set(record["monitor_time_us"] or record["classifier_time_us"]) >= {"median", "p95", "p99"}
+
+
+@pytest.mark.parametrize("style", ["table", "csv", "latex", "markdown"])
+def test_compare_writes_every_format(write, capsys, style) -> None:
+    assert main(["run", write(), "--quiet", "--out", "a"]) == 0
+    capsys.readouterr()
+    assert main(["compare", "a", "--format", style]) == 0
+    assert "max-softmax" in capsys.readouterr().out
+
+
+LOG = "label,predicted,is_ood,alarm,monitor\n0,0,0,0,mine\n1,0,0,1,mine\n-1,1,1,1,mine\n-1,0,1,0,mine\n"
+
+
+def test_judge_gives_the_same_records_from_a_log(folder, capsys) -> None:
+    (folder / "log.csv").write_text(LOG)
+    assert main(["judge", "log.csv", "--format", "json"]) == 0
+    (record, *_) = json.loads(capsys.readouterr().out)
+    assert RECORD_KEYS <= set(record)
+    assert [record["overall"][k] for k in ("tp", "fp", "tn", "fn")] == [2, 0, 1, 1]
+    assert [record["specific"][k] for k in ("tp", "fp", "tn", "fn")] == [1, 1, 1, 1]
+
+
+def test_judging_and_comparing_import_neither_torch_nor_scikit_learn(write, folder) -> None:
+    (folder / "log.csv").write_text(LOG)
+    assert main(["run", write(), "--quiet", "--out", "a"]) == 0
+    code = (
+        "import sys; from farm.cli import main; assert main({}) == 0; "
+        "print([m for m in ('torch', 'sklearn', 'statsmodels') if m in sys.modules], file=sys.stderr)"
+    )
+    for arguments in (["judge", "log.csv"], ["compare", "a"], ["list"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(arguments)], capture_output=True, text=True, check=True
+        )
+        assert done.stderr.strip() == "[]", arguments
+
+
+def test_help_answers_at_once() -> None:
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run([*FARM, "--help"], capture_output=True, text=True, check=True)
+        times.append(time.perf_counter() - start)
+    assert "farm run quickstart" in done.stdout
+    assert min(times) < 0.5
+
+
+def test_list_and_describe(capsys) -> None:
+    assert main(["list", "monitors", "--format", "json"]) == 0
+    names = {record["name"] for record in json.loads(capsys.readouterr().out)}
+    assert {"oob", "oob-pca", "oob-isomap", "odin", "max-softmax", "never", "always", "random"} <= names
+    assert main(["list"]) == 0
+    assert "signs-abroad" in capsys.readouterr().out
+    assert main(["describe", "monitor", "oob"]) == 0
+    told = capsys.readouterr().out
+    assert "clusters: 3" in told
+    assert "Reference: Henzinger" in told
+    assert main(["describe", "faultload", "novelty", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["category"] == "novelty"
+    assert record["parameters"][0] == {
+        "name": "workload",
+        "type": record["parameters"][0]["type"],
+        "default": "required",
+    }
+
+
+def test_version(capsys) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("farm-testbed 0.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"monitor": []}, "unknown key 'monitor'; did you mean 'monitors'?"),
+        ({"stream": {"ordr": "x"}}, "unknown key 'stream.ordr'; did you mean 'order'?"),
+        ({"monitors": ["od1n"]}, "monitor 'od1n' is not known; did you mean 'odin'?"),
+        (
+            {"monitors": [{"name": "oob", "taw": 1}]},
+            "monitor 'oob' has no parameter 'taw'; did you mean 'tau'?",
+        ),
+        (
+            {"monitors": [{"name": "oob", "tau": -1}]},
+            "monitor 'oob': tau is -1; expected a number of at least 0",
+        ),
+        (
+            {"monitors": ["oob"]},
+            "monitor 'oob' needs the layer 'last-hidden', but classifier 'function' is a black",
+        ),
+        ({"workload": {"name": "npz", "path": "gone.npz"}}, "'gone.npz' is not there in"),
+        ({"faultload": "novelty"}, "faultload 'novelty' needs the parameter 'workload'"),
+        ({"stream": {"ood_share": 0.5}}, "stream.ood_share is 0.5; expected 0 where no faultload is named"),
+        ({"batch_size": 0}, "batch_size is 0; should be greater than or equal to 1"),
+        ({"layers": ["last-hidden"]}, "black box"),
+    ],
+)
+def test_mistakes_in_an_experiment(write, fails, changed, message) -> None:
+    assert message in fails("run", write(**changed), "--quiet")
+
+
+def test_other_mistakes(folder, fails, write) -> None:
+    assert "experiment 'quickstrat' is neither a file nor shipped; did you mean 'quickstart'?" in fails(
+        "run", "quickstrat"
+    )
+    assert "missing.yaml is not there" in fails("run", "missing.yaml")
+    assert "nowhere is no folder" in fails("compare", "nowhere")
+    assert "no.csv" in fails("judge", "no.csv")
+    assert "monitor 'oobb' is not known; did you mean 'oob'?" in fails("describe", "monitor", "oobb")
+    assert "--set seed: expected path.to.key=value" in fails("run", write(), "--set", "seed")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a["x_test"].__setitem__((3, 0, 0, 0), np.nan), "pixel nan; expected finite values"),
+        (lambda a: a["x_test"].__setitem__((3, 0, 0, 0), 7.0), "pixel 7.0; expected values in [0, 1]"),
+        (lambda a: a["y_train"].__setitem__(0, -2), "label -2 at position 0; expected 0 to 1"),
+        (lambda a: a.update(x_test=a["x_test"][:0], y_test=a["y_test"][:0]), "split 'test' is empty"),
+        (lambda a: a["y_train"].__setitem__(0, 2), "class 'data-02' has 1 image(s); expected at least 2"),
+        (lambda a: a["x_test"].__setitem__(0, a["x_train"][5]), "share 1 identical image(s)"),
+        (lambda a: a.pop("y_test"), "expected arrays x_train, y_train, x_test and y_test"),
+    ],
+)
+def test_mistakes_in_the_data(write, fails, folder, arrays, change, message) -> None:
+    as_floats = {k: v.astype(np.float32) / 255 if k[0] == "x" else v for k, v in arrays.items()}
+    change(as_floats)
+    np.savez(folder / "data.npz", **as_floats)
+    assert message in fails("run", write(), "--quiet")
+
+
+def test_a_truncated_file_is_named(write, fails, folder) -> None:
+    whole = (folder / "data.npz").read_bytes()
+    (folder / "data.npz").write_bytes(whole[: len(whole) // 2])
+    line = fails("run", write(), "--quiet")
+    assert "data.npz cannot be read as .npz" in line
+    assert "truncated" in line
+
+
+@pytest.mark.parametrize(
+    ("monitor", "message"),
+    [
+        ("theirs:ReturnsNan", "returned the score nan"),
+        ("theirs:ReturnsOneTooMany", "returned scores of shape"),
+        ("theirs:Raises", "KeyError: 'nothing here'"),
+        ("theirs:RaisesInFit", "failed in fit: ZeroDivisionError: no data"),
+    ],
+)
+def test_a_monitor_that_fails_is_a_result_and_the_others_go_on(
+    write, folder, capsys, monitor, message
+) -> None:
+    path = write(monitors=["max-softmax", {"name": monitor, "as": "broken"}])
+    assert main(["run", path, "--quiet", "--out", "r"]) == 1
+    printed = capsys.readouterr()
+    (line,) = [line for line in printed.err.splitlines() if line.startswith("farm: ")]
+    assert "monitor 'broken'" in line
+    assert message in line
+    assert "broken" in printed.out, "the table shows the failure"
+    readouts = Readouts.load(folder / "r")
+    assert message in readouts.run["monitors"][1]["failure"]
+    assert set(readouts.alarms["monitor"]) == {"max-softmax"}
+
+
+def test_a_classifier_that_fails_fails_the_run(write, fails) -> None:
+    path = write(classifier={"name": "function", "function": "theirs:predict_nan"})
+    assert "classifier 'function' returned [nan, nan]" in fails("run", path, "--quiet", code=1)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(write, folder) -> None:
+    def small_files_only() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    done = subprocess.run(
+        [*FARM, "run", write(), "--quiet"], capture_output=True, text=True, preexec_fn=small_files_only
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("farm: cannot write runs/mine-001: ")
+    assert "Traceback" not in done.stderr
+    assert not list(folder.glob("runs/*"))
+    assert not list(folder.glob("runs/.*"))
+
+
+def test_ctrl_c_stops_with_130_and_leaves_nothing(write, folder) -> None:
+    path = write(classifier={"name": "function", "function": "theirs:hang"})
+    process = subprocess.Popen([*FARM, "run", path], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (folder / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "farm: interrupted; nothing half-done was left behind"
+    assert "Traceback" not in err
+    assert not (folder / "runs").exists()
+
+
+def test_debug_shows_the_traceback(write) -> None:
+    done = subprocess.run([*FARM, "run", write(monitors=["od1n"]), "--debug"], capture_output=True, text=True)
+    assert "Traceback" in done.stderr
+    assert "UnknownNameError" in done.stderr

@@ -24,8 +24,8 @@ LEGEND = (
     "cancelling it flags it.",
     "error: share of wrong verdicts, below it its 95 % Wilson interval. coverage: share of decisions "
     "accepted; accuracy: share of right ones among them.",
-    "time: median that the monitor adds, below it in per cent of the classifier's. ID kept: share of ID "
-    "instances without an alarm, asked for → realised.",
+    "time: median that the monitor adds an instance (in batches: its share), below it in per cent of the "
+    "classifier's. ID kept: share of ID instances without an alarm, asked for → realised.",
     "system MCC: all classes, a cancelled decision being one more outcome, which on ID data is never right; "
     "change: from the classifier alone.",
     "MCC, coverage, accuracy: higher is better. error, FPR, FNR, time: lower is better. FPR and FNR compare "
@@ -154,7 +154,9 @@ def _title(record: Mapping[str, Any]) -> str:
 
 
 def _fault(record: Mapping[str, Any]) -> list[str]:
-    words = [" / ".join(str(record[field]) for field in ("category", "faultload") if record[field])]
+    # The faultload `novelty` is of the category novelty: once is enough.
+    names = dict.fromkeys(str(record[field]) for field in ("category", "faultload") if record[field])
+    words = [" / ".join(names)]
     if record["severity"] is not None:
         words.append(f"severity {record['severity']:g}")
     elif record.get("severity_range"):

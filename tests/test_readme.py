@@ -15,7 +15,8 @@ README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encodi
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.DOTALL | re.MULTILINE)
+    return [text for name, text in fenced if name == language]
 
 
 def test_the_python_example_runs_and_prints_its_table(capsys) -> None:

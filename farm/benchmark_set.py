@@ -11,7 +11,7 @@ import pandas as pd
 
 from farm.api import JSON, Batch, Stream, Workload, check_images, check_labels, copies_of, image_digests
 from farm.errors import DataError
-from farm.files import check_files, file_digest, json_digest, new_folder, read_json, write_json
+from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
 
 SCHEMA = 1
 _TEXT = ("ids", "category", "faultload", "track", "workload")
@@ -50,11 +50,8 @@ class StoredStream:
     """A benchmark set read from disk; images stay there until they are streamed."""
 
     def __init__(self, folder: Path) -> None:
-        record = read_json(folder / "set.json")
-        if record.get("schema") != SCHEMA:
-            found = record.get("schema")
-            raise DataError(f"{folder / 'set.json'}: schema is {found!r}; expected {SCHEMA}")
-        check_files(folder, record["files"])
+        record = read_record(folder / "set.json", SCHEMA, ["files", "classes", "made_by"])
+        check_files(folder, record["files"], ["images.npy", "index.parquet"])
         self._images = np.load(folder / "images.npy", mmap_mode="r", allow_pickle=False)
         self._index = pd.read_parquet(folder / "index.parquet").sort_values("order")
         if len(self._index) != len(self._images):

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 from farm.api import JSON, Progress, Silent, State
 from farm.errors import DataError, StorageError
-from farm.files import check_files, file_digest, json_digest, new_folder, read_json, write_json
+from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
 
 SCHEMA = 1
 
@@ -40,10 +40,11 @@ class DiskCache:
         entry = self.folder / kind / json_digest({"schema": SCHEMA, "key": key})
         if entry.exists():
             try:
-                check_files(entry, read_json(entry / "entry.json")["files"])
+                record = read_record(entry / "entry.json", SCHEMA, ["files"])
+                check_files(entry, record["files"], ["arrays.safetensors"])
                 found: dict[str, np.ndarray] = load_file(entry / "arrays.safetensors")
                 return found
-            except (DataError, KeyError) as error:
+            except DataError as error:
                 self._progress.note(f"cache: {error}; making it again")
                 _discard(entry)
         made = {name: np.asarray(array, order="C") for name, array in make().items()}

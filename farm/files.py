@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ def new_folder(path: Path) -> Iterator[Path]:
             temporary.chmod(0o755)
             temporary.rename(path)
         except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                check_free(path)  # somebody else was faster
             raise StorageError(f"cannot write {path}: {_reason(error)}") from error
     finally:
         if temporary is not None and temporary.exists():
@@ -84,8 +86,22 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def check_files(folder: Path, digests: Mapping[str, str]) -> None:
-    """Check every file that a folder's record lists against its digest."""
+def read_record(path: Path, schema: int, keys: Iterable[str]) -> dict[str, Any]:
+    """Read a folder's record, and check that it is of this schema and has what a record must have."""
+    record = read_json(path)
+    if record.get("schema") != schema:
+        raise DataError(f"{path}: schema is {record.get('schema')!r}; expected {schema}")
+    for key in keys:
+        if key not in record:
+            raise DataError(f"{path} lacks the key '{key}'; was it edited?")
+    return record
+
+
+def check_files(folder: Path, digests: Mapping[str, str], needed: Iterable[str] = ()) -> None:
+    """Check every file that a folder's record lists against its digest, and that it lists those needed."""
+    for name in needed:
+        if name not in digests:
+            raise DataError(f"{folder}: its record does not list '{name}'; was it edited?")
     for name, expected in digests.items():
         path = folder / name
         if Path(name).name != name:

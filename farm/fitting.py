@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -46,12 +46,13 @@ class ObservedSplit:
             seen = classifier.observe(
                 images, layers, ids=split.ids[indices], track=split.groups[indices], members=members
             )
-            self._seen.append(_without_images(seen))
+            nothing = np.empty((0, *images.shape[1:]), dtype=np.float32)
+            self._seen.append(replace(seen, images=nothing))
         self._chunks = chunks
 
     def __iter__(self) -> Iterator[Labelled]:
         for indices, seen in zip(self._chunks, self._seen, strict=True):
-            observation = _with_images(seen, self._split, indices)
+            observation = replace(seen, images=self._split.images.read(indices)).read_only()
             yield Labelled(observation, self._split.labels[indices])
 
 
@@ -120,16 +121,3 @@ def fit_monitors(
             failures[monitor.name] = str(failure)
             progress.note(str(failure))
     return failures
-
-
-def _without_images(seen: Observation) -> Observation:
-    return _replace_images(seen, np.empty((0, *seen.images.shape[1:]), dtype=np.float32))
-
-
-def _with_images(seen: Observation, split: Split, indices: np.ndarray) -> Observation:
-    return _replace_images(seen, split.images.read(indices))
-
-
-def _replace_images(seen: Observation, images: np.ndarray) -> Observation:
-    values = {name: getattr(seen, name) for name in seen.__dataclass_fields__}
-    return Observation(**(values | {"images": images}))

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from farm.errors import DataError
-from farm.files import check_files, file_digest, new_folder, read_json, write_json
+from farm.files import check_files, file_digest, new_folder, read_record, write_json
 
 SCHEMA = 1
 TIME_COLUMNS = ("classifier_time_us", "monitor_time_us")
@@ -43,7 +43,7 @@ class Readouts:
         with new_folder(folder) as temporary:
             self.instances.to_parquet(temporary / "instances.parquet", index=False)
             self.alarms.to_parquet(temporary / "alarms.parquet", index=False)
-            layer_files = {layer: f"layer-{_file_name(layer)}.npy" for layer in self.layers}
+            layer_files = {name: f"layer-{i}-{_plain(name)}.npy" for i, name in enumerate(self.layers)}
             for layer, name in layer_files.items():
                 np.save(temporary / name, self.layers[layer], allow_pickle=False)
             names = ["instances.parquet", "alarms.parquet", *layer_files.values()]
@@ -58,10 +58,9 @@ class Readouts:
         folder = Path(folder)
         if not folder.is_dir():
             raise DataError(f"{folder} is no folder; expected one that `farm run` wrote")
-        run = read_json(folder / "run.json")
-        if run.get("schema") != SCHEMA:
-            raise DataError(f"{folder / 'run.json'}: schema is {run.get('schema')!r}; expected {SCHEMA}")
-        check_files(folder, run["files"])
+        run = read_record(folder / "run.json", SCHEMA, ["files", "layers"])
+        needed = ["instances.parquet", "alarms.parquet", *run["layers"].values()]
+        check_files(folder, run["files"], needed)
         layers = {
             layer: np.load(folder / name, mmap_mode="r", allow_pickle=False)
             for layer, name in run["layers"].items()
@@ -71,5 +70,5 @@ class Readouts:
         return cls(instances, alarms, run, layers)
 
 
-def _file_name(layer: str) -> str:
+def _plain(layer: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", layer)

@@ -46,6 +46,9 @@ class _Loader(yaml.SafeLoader):
         """Build a mapping, refusing a key that stands there twice."""
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                mark = key.start_mark
+                raise yaml.constructor.ConstructorError(None, None, "a key must be a plain value", mark)
             if key.value in seen:
                 mark = key.start_mark
                 raise yaml.constructor.ConstructorError(None, None, f"key '{key.value}' stands twice", mark)

@@ -58,6 +58,8 @@ class Novelty(Faultload):
     ) -> None:
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
+        if same is not None and not isinstance(same, Mapping):
+            raise ParameterError(f"same is {same!r}; expected pairs of classes, theirs: ours")
         self._workload, self._shared, self._same, self._split = workload, shared, same or {}, split
 
     def _prepare(self, context: FaultContext) -> FaultTargets:

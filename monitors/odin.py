@@ -80,7 +80,7 @@ class Odin(Monitor):
     def _direction(self, images: Images) -> Images:
         """Give the sign, pixel by pixel, that raises the confidence in the predicted class."""
         with torch.enable_grad():
-            pixels = torch.from_numpy(np.ascontiguousarray(images)).requires_grad_()
+            pixels = torch.tensor(images, requires_grad=True)
             logits = self.classifier.differentiable(pixels) / self._temperature
             confidence = F.log_softmax(logits, dim=1).amax(dim=1).sum()
             (gradient,) = torch.autograd.grad(confidence, pixels)

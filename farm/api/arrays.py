@@ -59,6 +59,8 @@ def check_images(images: Images, where: str, ids: StrArray | None = None) -> Ima
 
 def check_labels(labels: IntArray, n_classes: int, where: str, *, no_answer: bool = False) -> IntArray:
     """Check that every label is a class, or -1 where that is allowed."""
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise DataError(f"{where}: labels are {labels.dtype}; expected whole numbers")
     low = NO_ANSWER if no_answer else 0
     bad = np.flatnonzero((labels < low) | (labels >= n_classes))
     if bad.size:

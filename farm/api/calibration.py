@@ -9,7 +9,7 @@ import numpy as np
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.api.component import check_choice, check_number
-from farm.errors import ComponentFailure
+from farm.errors import ComponentFailure, ParameterError
 
 METHODS = ("id-quantile", "id-extreme", "per-class", "fixed")
 FEWEST_PER_CLASS = 20
@@ -33,9 +33,13 @@ class CalibrationRule:
     def __post_init__(self) -> None:
         check_choice("calibration.method", self.method, METHODS)
         check_number("calibration.accept", self.accept, above=0, high=1)
-        if (self.method == "fixed") != (self.threshold is not None):
-            expected = "a number" if self.method == "fixed" else "no threshold"
-            check_choice(f"calibration.threshold with method '{self.method}'", self.threshold, (expected,))
+        if self.method == "fixed":
+            check_number("calibration.threshold", self.threshold)
+        elif self.threshold is not None:
+            raise ParameterError(
+                f"calibration.threshold is {self.threshold!r}, which method '{self.method}' would not use; "
+                "leave it out, or set method to fixed"
+            )
 
     def calibrate(self, scores: FloatArray, predicted: IntArray, n_classes: int) -> Calibration:
         """Choose the threshold from the scores of ID validation data."""

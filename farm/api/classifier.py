@@ -104,9 +104,14 @@ class Classifier(ABC):
             raise
         except Exception as error:
             raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
-        probabilities = self._checked(raw.probabilities, len(images))
+        probabilities = self._checked(np.asarray(raw.probabilities), len(images))
+        for layer in layers:
+            if layer not in raw.activations or len(raw.activations[layer]) != len(images):
+                raise ComponentFailure(
+                    f"classifier '{self.name}' gave no values of layer '{layer}' for {len(images)} instances"
+                )
         predicted = probabilities.argmax(axis=1)
-        return Observation(
+        observation = Observation(
             ids=np.arange(len(images)).astype(str) if ids is None else ids,
             images=images,
             probabilities=probabilities,
@@ -118,6 +123,7 @@ class Classifier(ABC):
             members=raw.members,
             outputs=raw.outputs,
         )
+        return observation.read_only()
 
     def _checked(self, probabilities: NDArray[np.floating], n: int) -> FloatArray:
         expected = (n, len(self.classes))
@@ -127,8 +133,12 @@ class Classifier(ABC):
                 "one probability an instance and class"
             )
         result = probabilities.astype(np.float64, copy=False)
+        if np.isnan(result).any():
+            i = int(np.flatnonzero(np.isnan(result).any(axis=1))[0])
+            raise ComponentFailure(
+                f"classifier '{self.name}' returned {_short(result[i])} for instance {i}; expected numbers"
+            )
         totals = result.sum(axis=1)
-        # One comparison that NaN fails too.
         if n and not (result.min() >= -1e-6 and abs(totals - 1.0).max() <= 1e-3):
             wrong = ~((result >= -1e-6).all(axis=1) & (abs(totals - 1.0) <= 1e-3))
             i = int(np.flatnonzero(wrong)[0])

@@ -8,11 +8,12 @@ included, which is what provenance, caches and `farm describe` read.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from farm.errors import ParameterError
+from farm.errors import ParameterError, suggestion
 
 
 class Component:
@@ -31,6 +32,10 @@ class Component:
         self = super().__new__(cls)
         if args:
             raise ParameterError(f"{cls.__name__} takes its parameters by keyword only; got {args!r}")
+        # A class without a constructor of its own would swallow a keyword in silence.
+        if unknown := [name for name in arguments if not _takes(cls, name)]:
+            hint = suggestion(unknown[0], parameters_of(cls))
+            raise ParameterError(f"{cls.__name__} has no parameter '{unknown[0]}'; {hint}")
         self._arguments = arguments
         self.name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
         return self
@@ -51,6 +56,11 @@ def parameters_of(cls: type) -> Mapping[str, inspect.Parameter]:
     return {n: p for n, p in signature.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
+def _takes(cls: type, name: str) -> bool:
+    signature = inspect.signature(cls).parameters
+    return name in signature or any(p.kind is p.VAR_KEYWORD for p in signature.values())
+
+
 def check_number(
     name: str,
     value: Any,
@@ -69,13 +79,15 @@ def check_number(
     farm.errors.ParameterError: rate is 1.5; expected a number from 0 to 1
     """
     right_type = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    if right_type and low <= value <= high and value > above:
+    if right_type and math.isfinite(value) and low <= value <= high and value > above:
         return
     what = "a whole number" if whole else "a number"
     if above > float("-inf"):
         what += f" above {above:g}" + (f" and at most {high:g}" if high < float("inf") else "")
     elif low > float("-inf"):
         what += f" from {low:g} to {high:g}" if high < float("inf") else f" of at least {low:g}"
+    elif high < float("inf"):
+        what += f" of at most {high:g}"
     raise ParameterError(f"{name} is {value!r}; expected {what}")
 
 

@@ -14,7 +14,7 @@ from farm.api.classifier import Classifier
 from farm.api.component import Component
 from farm.api.context import Context
 from farm.api.data import Split, Workload
-from farm.errors import ComponentFailure, DataError, ParameterError
+from farm.errors import ComponentFailure, DataError, Failure, ParameterError, UserError, one_line
 
 Category = Literal["novelty", "adversarial", "shift", "noise", "anomaly"]
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -80,13 +80,20 @@ class Faultload(Component, ABC):
 
     def apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
         """Turn a batch into OOD instances; severity is one an instance, NaN where it means nothing."""
-        faulted = self._apply(images, labels, ids, severity)
-        if faulted.images.shape != images.shape:
-            raise ComponentFailure(
-                f"faultload '{self.name}' returned shape {faulted.images.shape}; expected {images.shape}"
-            )
+        who = f"faultload '{self.name}'"
         try:
-            check_images(faulted.images, f"faultload '{self.name}'", ids)
+            faulted = self._apply(images, labels, ids, severity)
+        except (UserError, Failure):
+            raise
+        except Exception as error:
+            raise ComponentFailure(f"{who} failed at instance '{ids[0]}': {one_line(error)}") from error
+        if faulted.images.shape != images.shape:
+            raise ComponentFailure(f"{who} returned shape {faulted.images.shape}; expected {images.shape}")
+        if faulted.labels.shape != labels.shape:
+            shape = faulted.labels.shape
+            raise ComponentFailure(f"{who} returned labels of shape {shape}; expected {labels.shape}")
+        try:
+            check_images(faulted.images, who, ids)
         except DataError as error:
             raise ComponentFailure(str(error)) from error
         return faulted

@@ -8,10 +8,12 @@ went through `_load`. Everything else (checks, threshold, timing) is done here, 
 
 from __future__ import annotations
 
+import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -103,13 +105,12 @@ class Monitor(Component, ABC):
         """Learn from ID training data; the classifier's abilities are checked first."""
         classifier.resolve(self.needs, f"monitor '{self.name}'")
         self._classifier = classifier
-        try:
+        with self._guarded("in fit"):
             state = {name: np.asarray(values) for name, values in self._fit(data).items()}
-        except (UserError, Failure):
-            raise
-        except Exception as error:
-            raise ComponentFailure(f"monitor '{self.name}' failed in fit: {one_line(error)}") from error
-        return self.restore(state, classifier)
+        self.restore(state, classifier)
+        with self._guarded("in notes"):
+            json.dumps(dict(self.notes()), allow_nan=False)
+        return self
 
     def restore(self, state: State, classifier: Classifier, calibration: Calibration | None = None) -> Self:
         """Take a state that `fit` once made."""
@@ -119,15 +120,21 @@ class Monitor(Component, ABC):
                     f"monitor '{self.name}': state '{name}' holds Python objects; expected numbers or text"
                 )
         self._classifier, self._state, self._calibration = classifier, state, calibration
-        self._load(state)
+        with self._guarded("in load"):
+            self._load(state)
         return self
+
+    def restart(self) -> None:
+        """Forget what came before; called where a stream begins."""
+        with self._guarded("in reset"):
+            self.reset()
 
     def calibrate(self, data: Iterable[Labelled], rule: CalibrationRule, n_classes: int) -> Calibration:
         """Choose the threshold on ID validation data, or take the one the method itself defines."""
         if self.fixed_threshold is not None:
             rule = CalibrationRule(method="fixed", threshold=self.fixed_threshold)
         rows = [(self.score(observation), observation.predicted) for observation, _ in data]
-        self.reset()
+        self.restart()
         scores = np.concatenate([np.empty(0)] + [s for s, _ in rows])
         predicted = np.concatenate([np.empty(0, np.int64)] + [p for _, p in rows])
         self._calibration = rule.calibrate(scores, predicted, n_classes)
@@ -137,32 +144,48 @@ class Monitor(Component, ABC):
         """Give one finite number an instance, higher = more anomalous."""
         if self._state is None:
             raise ComponentFailure(f"monitor '{self.name}' is not fitted; call fit first")
-        return self._checked(self._guarded_score(observation), observation)
+        observation = self._view(observation)
+        with self._guarded("in score"):
+            raw = self._score(observation)
+        return self._checked(raw, observation)
 
     def judge(self, observation: Observation) -> Verdict:
         """Score a batch, compare with the threshold, and time just that."""
         calibration = self.calibration
-        start = time.perf_counter_ns()
-        raw = self._guarded_score(observation)
-        elapsed = time.perf_counter_ns() - start
+        observation = self._view(observation)
+        with self._guarded("in score"):
+            start = time.perf_counter_ns()
+            raw = self._score(observation)
+            elapsed = time.perf_counter_ns() - start
         scores = self._checked(raw, observation)
         start = time.perf_counter_ns()
         alarms = calibration.alarms(scores, observation.predicted)
         return Verdict(scores, alarms, elapsed + time.perf_counter_ns() - start)
 
-    def _guarded_score(self, observation: Observation) -> Features:
+    @contextmanager
+    def _guarded(self, where: str) -> Iterator[None]:
+        """Turn whatever a subclass raises into a failure that names it."""
         try:
-            return self._score(observation)
+            yield
         except (UserError, Failure):
             raise
         except Exception as error:
-            at = f"'{observation.ids[0]}'" if len(observation) else "an empty batch"
-            raise ComponentFailure(
-                f"monitor '{self.name}' failed at instance {at}: {one_line(error)}"
-            ) from error
+            raise ComponentFailure(f"monitor '{self.name}' failed {where}: {one_line(error)}") from error
+
+    def _view(self, observation: Observation) -> Observation:
+        """Give what this monitor declared to need: layers that only others asked for are not there."""
+        own = self.needs.layers
+        if len(observation.activations) == len(own):
+            return observation
+        return replace(observation, activations={layer: observation.activations[layer] for layer in own})
 
     def _checked(self, scores: Features, observation: Observation) -> FloatArray:
-        result = np.asarray(scores, dtype=np.float64)
+        try:
+            result = np.asarray(scores, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ComponentFailure(
+                f"monitor '{self.name}' returned what is no array of numbers: {one_line(error)}"
+            ) from error
         if result.shape != (len(observation),):
             raise ComponentFailure(
                 f"monitor '{self.name}' returned scores of shape {result.shape}; "
@@ -171,7 +194,7 @@ class Monitor(Component, ABC):
         if not np.isfinite(result).all():
             i = int(np.flatnonzero(~np.isfinite(result))[0])
             raise ComponentFailure(
-                f"monitor '{self.name}' returned the score {result[i]} for instance '{observation.ids[i]}'; "
+                f"monitor '{self.name}' returned the score {result[i]} for instance {i}; "
                 "expected a finite number"
             )
         return result

@@ -38,6 +38,14 @@ class Observation:
     def __len__(self) -> int:
         return len(self.predicted)
 
+    def read_only(self) -> Observation:
+        """Forbid writing to any of its arrays: all monitors look at the same ones."""
+        single = (self.images, self.probabilities, self.predicted, self.confidence, self.logits, self.members)
+        for array in (*single, *self.activations.values(), *self.outputs.values()):
+            if array is not None:
+                array.flags.writeable = False
+        return self
+
     def features(self, layer: str) -> Features:
         """Give a layer's values as one row an instance."""
         if layer not in self.activations:

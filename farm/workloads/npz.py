@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from farm.api import (
     Workload,
     WorkloadSource,
     check_choice,
+    check_images,
     check_labels,
     check_number,
     generator,
@@ -100,16 +102,26 @@ class Npz(WorkloadSource):
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
+        with path.open("rb") as handle:
+            file = np.load(handle, allow_pickle=False)
+            if isinstance(file, np.ndarray):
+                raise DataError(f"{path} holds a single array; expected several by name, as np.savez writes")
             return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} cannot be read as .npz ({error}); is it truncated?") from error
 
 
 def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | None:
     images, labels = arrays.get(f"x_{split}"), arrays.get(f"y_{split}")
-    if images is None or labels is None:
+    if images is None and labels is None:
         return None
+    if images is None or labels is None:
+        there, missing = ("x", "y") if labels is None else ("y", "x")
+        raise DataError(f"{path} has {there}_{split} and no {missing}_{split}; expected both")
+    if images.ndim not in (3, 4):
+        raise DataError(f"{path}: x_{split} has shape {images.shape}; expected N x H x W or with channels")
+    if images.dtype not in (np.uint8, np.float32):
+        raise DataError(f"{path}: x_{split} is {images.dtype}; expected uint8, or float32 in [0, 1]")
     if len(images) != len(labels) or labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         raise DataError(
             f"{path}: y_{split} is {labels.dtype} of shape {labels.shape}; "
@@ -121,6 +133,10 @@ def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | 
         images = images.transpose(0, 3, 1, 2)
     ids = np.array([f"{title}/{split}/{i:06d}" for i in range(len(labels))])
     tracks = arrays.get(f"track_{split}")
+    if tracks is not None and tracks.shape != labels.shape:
+        raise DataError(f"{path}: track_{split} has shape {tracks.shape}; expected {labels.shape}")
+    if images.dtype == np.float32:
+        check_images(images[:, None] if images.ndim == 3 else images, f"{path}, x_{split}", ids)
     groups = ids if tracks is None else np.array([f"{title}/{split}/track-{t}" for t in tracks])
     return np.ascontiguousarray(images), labels.astype(np.int64), ids, groups
 

@@ -1,0 +1,1 @@
+"""What helps to test components, ours and other people's: fakes with the real interface."""

@@ -1,0 +1,175 @@
+"""Thresholds: what they accept, where they lie, and what is kept of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from farm.api import CalibrationRule
+from farm.api.calibration import FEWEST_PER_CLASS, Calibration, quantile_threshold
+from farm.errors import ComponentFailure, ParameterError
+
+scores_of_any_kind = st.lists(
+    st.floats(allow_nan=False, allow_infinity=False) | st.integers(-3, 3).map(float), min_size=1, max_size=60
+).map(np.array)
+shares = st.floats(0.01, 1.0)
+
+
+@given(scores_of_any_kind, shares)
+def test_at_least_the_asked_share_is_accepted(scores, accept):
+    threshold = quantile_threshold(scores, accept)
+    assert (scores <= threshold).sum() >= accept * len(scores) - 1e-6
+
+
+@given(scores_of_any_kind, shares)
+def test_no_lower_score_would_accept_enough(scores, accept):
+    threshold = quantile_threshold(scores, accept)
+    highest_accepted = scores[scores <= threshold].max()
+    assert (scores < highest_accepted).sum() < accept * len(scores)
+
+
+@given(scores_of_any_kind, shares)
+def test_the_threshold_lies_halfway_to_the_next_score_up(scores, accept):
+    threshold = quantile_threshold(scores, accept)
+    below, above = scores[scores <= threshold].max(), scores[scores > threshold]
+    if not above.size:
+        assert threshold == below
+    else:
+        with np.errstate(over="ignore"):
+            halfway = below + (above.min() - below) / 2
+        # Where doubles leave no room between the two, or their difference overflows, it is the lower one.
+        assert threshold in (below, halfway)
+        assert threshold == halfway or halfway >= above.min()
+
+
+@given(scores_of_any_kind, shares)
+def test_the_order_of_the_scores_does_not_matter(scores, accept):
+    assert quantile_threshold(scores[::-1], accept) == quantile_threshold(scores, accept)
+
+
+def test_tied_scores_are_accepted_together():
+    assert quantile_threshold(np.array([1.0, 2.0, 2.0, 2.0, 6.0]), 0.4) == 4.0
+
+
+def test_equal_scores_are_all_accepted():
+    assert quantile_threshold(np.full(7, 3.0), 0.5) == 3.0
+
+
+def test_floating_point_does_not_ask_for_one_more():
+    assert 0.55 * 100 > 55  # in floating point
+    assert quantile_threshold(np.arange(100.0), 0.55) == 54.5
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_between_neighbouring_doubles_the_threshold_is_the_lower(steps):
+    low = 1.0 + steps * 2.0**-52
+    high = math.nextafter(low, 2.0)
+    assert quantile_threshold(np.array([low, high]), 0.5) == low
+
+
+def predicted(n):
+    return np.zeros(n, np.int64)
+
+
+def test_id_quantile_keeps_what_was_asked_and_what_came_out():
+    calibration = CalibrationRule(accept=0.75).calibrate(np.arange(4.0), predicted(4), 1)
+    assert (calibration.method, calibration.threshold, calibration.n) == ("id-quantile", 2.5, 4)
+    assert (calibration.asked_acceptance, calibration.validation_acceptance) == (0.75, 0.75)
+
+
+def test_the_default_accepts_95_percent():
+    assert CalibrationRule().calibrate(np.arange(100.0), predicted(100), 1).threshold == 94.5
+
+
+def test_id_extreme_accepts_everything():
+    calibration = CalibrationRule("id-extreme").calibrate(np.array([3.0, 9.0, 1.0]), predicted(3), 1)
+    assert calibration.threshold == 9.0
+    assert (calibration.asked_acceptance, calibration.validation_acceptance) == (1.0, 1.0)
+
+
+def test_fixed_ignores_the_data_and_reports_what_they_accept():
+    calibration = CalibrationRule("fixed", threshold=0.5).calibrate(
+        np.array([0.4, 0.5, 0.6, 0.7]), predicted(4), 1
+    )
+    assert calibration.threshold == 0.5
+    assert calibration.asked_acceptance is None
+    assert calibration.validation_acceptance == 0.5
+
+
+def test_per_class_sets_a_threshold_for_each_predicted_class():
+    n = FEWEST_PER_CLASS
+    scores = np.concatenate([np.arange(n), 100.0 + np.arange(n)])
+    calibration = CalibrationRule("per-class", accept=0.5).calibrate(scores, np.repeat([0, 1], n), 2)
+    assert calibration.per_class.tolist() == [n / 2 - 0.5, 100 + n / 2 - 0.5]
+    assert calibration.classes_without_own_threshold == 0
+    assert calibration.validation_acceptance == 0.5
+
+
+def test_a_class_with_few_instances_borrows_the_threshold_of_all():
+    n = FEWEST_PER_CLASS
+    scores = np.arange(2.0 * n - 1)
+    calibration = CalibrationRule("per-class", accept=0.5).calibrate(scores, np.repeat([0, 1], n)[:-1], 3)
+    common = quantile_threshold(scores, 0.5)
+    assert calibration.per_class.tolist() == [n / 2 - 0.5, common, common]
+    assert calibration.classes_without_own_threshold == 2
+
+
+def test_each_instance_meets_the_threshold_of_its_predicted_class():
+    calibration = Calibration("per-class", threshold=9.0, n=2, per_class=np.array([1.0, 5.0]))
+    alarms = calibration.alarms(np.array([3.0, 3.0]), np.array([0, 1]))
+    assert alarms.tolist() == [True, False]
+
+
+def test_an_alarm_is_strictly_above_the_threshold():
+    calibration = Calibration("fixed", threshold=1.0, n=1)
+    above = math.nextafter(1.0, 2.0)
+    alarms = calibration.alarms(np.array([0.9, 1.0, above]), predicted(3))
+    assert alarms.tolist() == [False, False, True]
+    assert alarms.dtype == np.bool_
+
+
+def test_no_validation_data_is_a_failure():
+    with pytest.raises(
+        ComponentFailure, match="calibration got no ID validation data; expected at least one"
+    ):
+        CalibrationRule().calibrate(np.empty(0), predicted(0), 3)
+
+
+@pytest.mark.parametrize("method", ["id-quantile", "id-extreme", "per-class"])
+def test_the_record_of_a_calibration_is_json(method):
+    calibration = CalibrationRule(method).calibrate(np.arange(50.0), predicted(50), 2)
+    record = json.loads(json.dumps(calibration.record(), allow_nan=False))
+    assert record["method"] == method
+    assert record["per_class"] == (None if method != "per-class" else calibration.per_class.tolist())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"method": "quantile"},
+            "calibration.method is 'quantile'; expected one of: id-quantile, id-extreme",
+        ),
+        ({"accept": 0}, "calibration.accept is 0; expected a number above 0 and at most 1"),
+        ({"accept": 1.1}, "calibration.accept is 1.1; expected a number above 0 and at most 1"),
+        ({"accept": math.nan}, "calibration.accept is nan; expected a number above 0 and at most 1"),
+        ({"method": "fixed"}, "calibration.threshold with method 'fixed' is None; expected"),
+        ({"threshold": 0.5}, "calibration.threshold with method 'id-quantile' is 0.5; expected"),
+    ],
+)
+def test_a_rule_that_cannot_be_kept_is_refused(arguments, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        CalibrationRule(**arguments)
+
+
+@pytest.mark.xfail(strict=True, reason="a fixed threshold is not checked to be a finite number")
+@pytest.mark.parametrize("threshold", [math.nan, math.inf, "high"])
+def test_a_fixed_threshold_is_a_finite_number(threshold):
+    with pytest.raises(ParameterError, match=r"calibration\.threshold"):
+        CalibrationRule("fixed", threshold=threshold)

@@ -1,0 +1,187 @@
+"""Classifiers: one forward pass, checked; abilities are tags."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from farm.api import Capabilities, Classifier, FunctionClassifier, Needs, RawOutputs
+from farm.errors import ComponentFailure, DataError, RequirementError
+from farm.testing.fakes import FakeClassifier
+
+IMAGES = np.zeros((3, 1, 2, 2), np.float32)
+CLASSES = ("a", "b")
+
+
+def answering(rows, **more):
+    return FakeClassifier(lambda images: np.asarray(rows), CLASSES, name="net", **more)
+
+
+def test_an_observation_follows_from_the_probabilities():
+    seen = answering([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]).observe(IMAGES)
+    assert seen.predicted.tolist() == [0, 1, 0]
+    assert seen.confidence.tolist() == [0.9, 0.8, 0.5]
+    assert seen.probabilities.dtype == np.float64
+    assert seen.ids.tolist() == ["0", "1", "2"]
+
+
+def test_ids_and_tracks_are_handed_through():
+    ids, track = np.array(["x", "y", "z"]), np.array(["t", "t", "u"])
+    seen = answering([[1, 0]] * 3).observe(IMAGES, ids=ids, track=track)
+    assert (seen.ids.tolist(), seen.track.tolist()) == (["x", "y", "z"], ["t", "t", "u"])
+
+
+def test_one_observation_is_one_forward_pass():
+    fake = answering([[1, 0]] * 3, layers={"a": lambda x: x, "b": lambda x: x})
+    fake.observe(IMAGES, ["a", "b"])
+    assert fake.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "shape"),
+    [([[1, 0]], "(1, 2)"), ([[1, 0, 0]] * 3, "(3, 3)"), ([1, 0, 1], "(3,)"), (0.5, "()")],
+)
+def test_a_wrong_shape_is_told_with_the_right_one(rows, shape):
+    message = (
+        f"classifier 'net' returned shape {shape}; expected (3, 2): one probability an instance and class"
+    )
+    with pytest.raises(ComponentFailure, match=re.escape(message)):
+        answering(rows).observe(IMAGES)
+
+
+def test_logits_in_place_of_probabilities_are_told():
+    message = (
+        "classifier 'net' returned [4.2, -1.5] for instance 1 (sum 2.7); "
+        "expected probabilities that sum to 1: does it return logits?"
+    )
+    with pytest.raises(ComponentFailure, match=re.escape(message)):
+        answering([[1, 0], [4.2, -1.5], [9, 9]]).observe(IMAGES)
+
+
+@pytest.mark.parametrize("row", [[np.nan, 1], [np.inf, 0], [-0.5, 1.5], [0.7, 0.2], [0, 0]])
+def test_what_is_no_distribution_is_told_with_its_instance(row):
+    with pytest.raises(ComponentFailure, match=r"returned \[.*\] for instance 2 \(sum"):
+        answering([[1, 0], [0, 1], row]).observe(IMAGES)
+
+
+def test_rounding_in_the_sum_is_forgiven():
+    assert answering([[0.7, 0.3004]] * 3).observe(IMAGES).predicted.tolist() == [0, 0, 0]
+
+
+def test_an_exception_becomes_a_failure_that_names_the_classifier():
+    def fail(images):
+        raise ValueError("no such kernel")
+
+    with pytest.raises(ComponentFailure, match=r"classifier 'net' failed: ValueError: no such kernel"):
+        FakeClassifier(fail, CLASSES, name="net").observe(IMAGES)
+
+
+def test_a_users_error_passes_through():
+    def fail(images):
+        raise DataError("weights are gone")
+
+    with pytest.raises(DataError, match=r"^weights are gone$"):
+        FakeClassifier(fail, CLASSES).observe(IMAGES)
+
+
+def test_a_function_may_return_plain_lists():
+    box = FunctionClassifier(lambda images: [[1, 0]] * len(images), CLASSES)
+    assert box.observe(IMAGES).confidence.tolist() == [1, 1, 1]
+
+
+def test_a_function_that_returns_text_is_a_failure():
+    box = FunctionClassifier(lambda images: [["yes", "no"]] * len(images), CLASSES)
+    with pytest.raises(ComponentFailure, match="classifier 'function' failed: ValueError"):
+        box.observe(IMAGES)
+
+
+@pytest.mark.parametrize("asked", [{"layers": ["fc"]}, {"members": 5}])
+def test_a_black_box_asked_for_its_inside_refuses(asked):
+    box = FunctionClassifier(lambda images: np.full((len(images), 2), 0.5), CLASSES, name="remote")
+    with pytest.raises(RequirementError, match="classifier 'remote' is a black box: no layers, no members"):
+        box.observe(IMAGES, **asked)
+
+
+def test_a_black_box_has_no_known_size_and_no_abilities():
+    box = FunctionClassifier(lambda images: images, CLASSES)
+    assert box.nbytes is None
+    assert box.capabilities == Capabilities()
+
+
+def test_a_black_boxs_digest_follows_its_stated_version():
+    def function(images):
+        return images
+
+    one, same = (FunctionClassifier(function, CLASSES, version="1") for _ in range(2))
+    assert one.digest == same.digest
+    assert one.digest != FunctionClassifier(function, CLASSES, version="2").digest
+    assert one.digest != FunctionClassifier(function, ("a", "c"), version="1").digest
+
+
+def test_gradients_of_a_classifier_without_them_are_refused():
+    with pytest.raises(RequirementError, match="classifier 'net' gives no gradients"):
+        answering([[1, 0]]).differentiable(IMAGES)
+
+
+def white_box():
+    return answering([[1, 0]], layers={"fc1": lambda x: x, "last-hidden": lambda x: x}, logits=lambda x: x)
+
+
+def test_needs_that_are_met_pass():
+    white_box().resolve(Needs(layers=("fc1",), logits=True), "monitor 'm'")
+
+
+def test_a_misspelt_layer_gets_a_suggestion():
+    message = (
+        "monitor 'm' needs the layer 'last_hidden', which classifier 'net' does not have: "
+        "did you mean 'last-hidden'?"
+    )
+    with pytest.raises(RequirementError, match=re.escape(message)):
+        white_box().resolve(Needs(layers=("last_hidden",)), "monitor 'm'")
+
+
+def test_a_layer_of_a_black_box_is_told_with_the_way_out():
+    message = (
+        "monitor 'm' needs the layer 'fc1', but classifier 'net' is a black box that gives no activations: "
+        "use a white-box classifier or a monitor of outputs"
+    )
+    with pytest.raises(RequirementError, match=message):
+        answering([[1, 0]]).resolve(Needs(layers=("fc1",)), "monitor 'm'")
+
+
+@pytest.mark.parametrize("needs", [{"logits": True}, {"gradients": True}, {"members": 3}])
+def test_a_missing_ability_is_named(needs):
+    tag = next(iter(needs))
+    with pytest.raises(
+        RequirementError, match=f"monitor 'm' needs {tag}, which classifier 'net' does not give"
+    ):
+        answering([[1, 0]]).resolve(Needs(**needs), "monitor 'm'")
+
+
+@pytest.mark.xfail(strict=True, reason="what a classifier returns is read outside the guard")
+def test_a_classifier_that_returns_a_list_fails_by_name_or_works():
+    class Careless(Classifier):
+        name, classes, digest, nbytes = "careless", CLASSES, "", None
+
+        def _forward(self, images, layers, members):
+            return RawOutputs([[1.0, 0.0]] * len(images))
+
+    try:
+        assert Careless().observe(IMAGES).predicted.tolist() == [0, 0, 0]
+    except ComponentFailure as failure:
+        assert "careless" in str(failure)  # noqa: PT017
+
+
+@pytest.mark.xfail(strict=True, reason="activations are not checked against the batch")
+def test_a_classifier_that_skips_a_layer_it_was_asked_for_fails_by_name():
+    class Forgetful(Classifier):
+        name, classes, digest, nbytes = "forgetful", CLASSES, "", None
+        capabilities = Capabilities(layers=("fc",))
+
+        def _forward(self, images, layers, members):
+            return RawOutputs(np.full((len(images), 2), 0.5))
+
+    with pytest.raises(ComponentFailure, match=r"classifier 'forgetful'.*'fc'"):
+        Forgetful().observe(IMAGES, ["fc"])

@@ -1,0 +1,131 @@
+"""The drivers of the faultload's base class: targets, ranges, severities."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from farm.api import CATEGORIES, Context, FaultContext, FaultTargets
+from farm.errors import ComponentFailure, DataError, ParameterError
+from farm.testing.fakes import FakeFaultload, tiny_workload
+
+IMAGES = np.full((2, 3, 8, 8), 0.5, np.float32)
+LABELS, IDS, NONE = np.array([0, 1]), np.array(["a", "b"]), np.full(2, np.nan)
+
+
+@pytest.fixture
+def context(tiny, classifier):
+    return FaultContext(tiny, tiny.test, classifier, lambda spec: tiny, Context())
+
+
+def targets_of(split, **changes):
+    n = len(split)
+    values = {"indices": np.arange(n), "labels": split.labels, "category": np.full(n, "noise")} | changes
+    return FaultTargets(split=split, workload="tiny", **values)
+
+
+class Choosing(FakeFaultload):
+    """Acts upon the targets that a test sets."""
+
+    def _prepare(self, context):
+        return self.targets
+
+
+def test_a_transformation_acts_upon_every_instance_of_its_split(context, tiny):
+    targets = FakeFaultload(category="shift").prepare(context)
+    assert targets.split is tiny.test
+    assert targets.indices.tolist() == list(range(len(tiny.test)))
+    assert targets.labels.tolist() == tiny.test.labels.tolist()
+    assert set(targets.category) == {"shift"}
+
+
+def test_categories_are_the_five_of_farm():
+    assert CATEGORIES == ("novelty", "adversarial", "shift", "noise", "anomaly")
+
+
+def test_nothing_to_act_upon_is_told_with_the_reason(context, tiny):
+    faultload = Choosing(name="dust")
+    empty = {"indices": np.empty(0, int), "labels": np.empty(0, int), "category": np.empty(0, str)}
+    faultload.targets = targets_of(tiny.test, notes={"left_out": 9}, **empty)
+    message = "faultload 'dust' has no instance to act upon; expected at least one: {'left_out': 9}"
+    with pytest.raises(DataError, match=re.escape(message)):
+        faultload.prepare(context)
+
+
+@pytest.mark.parametrize("label", [4, -2])
+def test_a_label_that_is_no_class_is_told(context, tiny, label):
+    faultload = Choosing(name="dust")
+    labels = tiny.test.labels.copy()
+    labels[5] = label
+    faultload.targets = targets_of(tiny.test, labels=labels)
+    with pytest.raises(DataError, match=f"faultload 'dust': label {label} at position 5; expected -1 to 3"):
+        faultload.prepare(context)
+
+
+def test_images_of_another_size_are_told(context):
+    faultload = Choosing(name="dust")
+    faultload.targets = targets_of(tiny_workload(size=4).test)
+    message = "faultload 'dust': images are (3, 4, 4); expected (3, 8, 8) as in workload 'tiny'"
+    with pytest.raises(DataError, match=re.escape(message)):
+        faultload.prepare(context)
+
+
+def test_a_changed_shape_is_a_failure():
+    faultload = FakeFaultload(transform=lambda images: images[:, :, ::2], name="dust")
+    message = "faultload 'dust' returned shape (2, 3, 4, 8); expected (2, 3, 8, 8)"
+    with pytest.raises(ComponentFailure, match=re.escape(message)):
+        faultload.apply(IMAGES, LABELS, IDS, NONE)
+
+
+@pytest.mark.parametrize("factor", [3.0, -1.0, np.nan])
+def test_a_pixel_out_of_range_is_a_failure_that_names_the_instance(factor):
+    def spoil(images):
+        changed = images.copy()
+        changed[1, 0, 0, 0] *= np.float32(factor)
+        return changed
+
+    with pytest.raises(ComponentFailure, match="faultload 'dust': image 'b' has a pixel"):
+        FakeFaultload(transform=spoil, name="dust").apply(IMAGES, LABELS, IDS, NONE)
+
+
+def test_a_changed_dtype_is_a_failure():
+    faultload = FakeFaultload(transform=lambda images: images.astype(float), name="dust")
+    with pytest.raises(ComponentFailure, match="faultload 'dust': images are float64; expected float32"):
+        faultload.apply(IMAGES, LABELS, IDS, NONE)
+
+
+def test_a_severity_is_checked_against_those_known():
+    faultload = FakeFaultload(severities=(1, 3, 5), name="dust")
+    assert faultload.check_severity(3) == 3.0
+    for wrong in (0, 6, None, float("nan")):
+        message = f"faultload 'dust': severity is {wrong}; expected one of 1, 3, 5"
+        with pytest.raises(ParameterError, match=re.escape(message)):
+            faultload.check_severity(wrong)
+
+
+def test_a_severity_that_means_nothing_is_refused():
+    faultload = FakeFaultload(name="dust")
+    assert np.isnan(faultload.check_severity(None))
+    with pytest.raises(ParameterError, match="faultload 'dust' has no severity; got 2: leave it out"):
+        faultload.check_severity(2)
+
+
+@pytest.mark.xfail(strict=True, reason="what a faultload raises is not guarded")
+def test_a_faultload_that_raises_becomes_a_failure_that_names_it():
+    def fail(images):
+        raise ValueError("no kernel")
+
+    with pytest.raises(ComponentFailure, match=r"faultload 'dust' failed.*ValueError: no kernel"):
+        FakeFaultload(transform=fail, name="dust").apply(IMAGES, LABELS, IDS, NONE)
+
+
+@pytest.mark.xfail(strict=True, reason="labels that a faultload returns are not checked")
+def test_labels_of_a_wrong_length_are_a_failure_that_names_it():
+    class Short(FakeFaultload):
+        def _apply(self, images, labels, ids, severity):
+            return super()._apply(images, labels[:1], ids, severity)
+
+    with pytest.raises(ComponentFailure, match="faultload 'short'"):
+        Short().apply(IMAGES, LABELS, IDS, NONE)

@@ -1,0 +1,50 @@
+"""What tests share: a cache of their own, the real data where there are any, and a tiny workload."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from farm.api import Context, Workload
+from farm.testing.fakes import FakeClassifier, TinyModel, tiny_workload
+
+# The same examples every time, and none called slow because the machine is busy.
+settings.register_profile("farm", derandomize=True, deadline=None, database=None, max_examples=60)
+settings.load_profile("farm")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the user's cache out of the tests, and the tests out of it."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FARM_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Give the folder of real data, or skip the test."""
+    asked = os.environ.get("FARM_DATA")
+    folder = Path(asked) if asked else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}: set FARM_DATA to a folder that has them")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Workload:
+    """Give a workload of four classes, 8 x 8 RGB; nobody changes it."""
+    return tiny_workload()
+
+
+@pytest.fixture
+def classifier(tiny: Workload) -> FakeClassifier:
+    """Give a white box that knows the tiny workload's classes fairly well, its calls not yet counted."""
+    return TinyModel().classifier(tiny, Context())

@@ -1,0 +1,171 @@
+"""Novelty: what both workloads know is never counted as novel."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from farm import registry
+from farm.api import NO_ANSWER, Context, FaultContext
+from farm.errors import DataError, ParameterError
+from farm.stream import BenchmarkStream, Fault
+from farm.testing.fakes import tiny_workload
+from faultloads.novelty import Novelty
+
+OURS = ("ash", "birch", "cedar", "dogwood")
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return tiny_workload(classes=OURS)
+
+
+def prepare(ours, theirs, **arguments):
+    asked = []
+
+    def load(specification):
+        asked.append(specification)
+        return theirs
+
+    faultload = Novelty(workload="theirs", **arguments)
+    faultload.name = "novelty"
+    targets = faultload.prepare(FaultContext(ours, ours.test, None, load, Context()))
+    assert asked == ["theirs"]
+    return faultload, targets
+
+
+def theirs(*classes, **arguments):
+    return tiny_workload(classes=classes, name="theirs", seed=1, **arguments)
+
+
+def of_class(workload, *names, split="test"):
+    labels = getattr(workload, split).labels
+    return np.flatnonzero(np.isin(labels, [workload.classes.index(name) for name in names])).tolist()
+
+
+def test_classes_that_nobody_shares_are_all_novel(ours):
+    other = theirs("elm", "fir")
+    _, targets = prepare(ours, other)
+    assert targets.indices.tolist() == list(range(len(other.test)))
+    assert set(targets.labels) == {NO_ANSWER}
+    assert set(targets.category) == {"novelty"}
+    assert targets.workload == "theirs"
+    assert targets.notes == {
+        "shared_classes": [],
+        "shared": "leave-out",
+        "left_out": 0,
+        "novel": len(other.test),
+    }
+
+
+def test_a_class_of_equal_name_is_left_out(ours):
+    other = theirs("elm", "birch", "fir")
+    _, targets = prepare(ours, other)
+    assert targets.indices.tolist() == of_class(other, "elm", "fir")
+    assert set(targets.labels) == {NO_ANSWER}
+    assert targets.notes["shared_classes"] == ["birch"]
+    assert targets.notes["left_out"] == len(of_class(other, "birch"))
+
+
+def test_a_mapped_class_keeps_our_label_and_is_a_shift(ours):
+    other = theirs("elm", "cedar", "birch")
+    _, targets = prepare(ours, other, shared="map")
+    assert len(targets.indices) == len(other.test)
+    wanted = {"elm": (NO_ANSWER, "novelty"), "cedar": (2, "shift"), "birch": (1, "shift")}
+    for row, label, category in zip(targets.indices, targets.labels, targets.category, strict=True):
+        assert (label, category) == wanted[other.classes[other.test.labels[row]]]
+    assert targets.notes["novel"] == len(of_class(other, "elm"))
+
+
+@pytest.mark.parametrize("same", [{"elm": "ash"}, {0: 0}, {"0": "0"}, {"elm": 0}, {0: "ash"}])
+def test_classes_may_be_said_to_be_the_same_by_name_and_by_number(ours, same):
+    other = theirs("elm", "fir")
+    _, targets = prepare(ours, other, same=same)
+    assert targets.indices.tolist() == of_class(other, "fir")
+    assert targets.notes["shared_classes"] == ["elm"]
+
+
+def test_two_of_their_classes_may_be_one_of_ours(ours):
+    other = theirs("elm", "fir", "gum")
+    _, targets = prepare(ours, other, same={"elm": "ash", "fir": "ash"}, shared="map")
+    assert sorted(set(targets.labels[targets.category == "shift"])) == [0]
+    assert targets.notes["shared_classes"] == ["elm", "fir"]
+
+
+def test_a_class_named_like_a_number_is_found_by_its_name_first(ours):
+    other = theirs("1", "0")
+    _, targets = prepare(ours, other, same={"1": "ash"})
+    assert targets.notes["shared_classes"] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("same", "message"),
+    [
+        ({"elk": "ash"}, "same: workload 'theirs' has no class 'elk'; did you mean 'elm'?"),
+        ({"elm": "ceder"}, "same: workload 'tiny' has no class 'ceder'; did you mean 'cedar'?"),
+        ({2: "ash"}, "same: workload 'theirs' has no class '2'; known: elm, fir"),
+        ({-1: "ash"}, "same: workload 'theirs' has no class '-1'; known: elm, fir"),
+    ],
+)
+def test_a_class_that_is_not_there_is_told_with_a_suggestion(ours, same, message):
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        prepare(ours, theirs("elm", "fir"), same=same)
+
+
+def test_nothing_left_is_told_with_what_was_shared(ours):
+    with pytest.raises(DataError, match="faultload 'novelty' has no instance to act upon") as caught:
+        prepare(ours, theirs("ash", "birch"))
+    assert "'shared_classes': ['ash', 'birch']" in str(caught.value)
+
+
+def test_images_of_another_size_are_told(ours):
+    message = "faultload 'novelty': images are (3, 16, 16); expected (3, 8, 8) as in workload 'tiny'"
+    with pytest.raises(DataError, match=re.escape(message)):
+        prepare(ours, theirs("elm", "fir", size=16))
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_images_come_from_the_asked_split(ours, split):
+    other = theirs("elm", "birch")
+    _, targets = prepare(ours, other, split=split)
+    assert targets.split is getattr(other, split)
+    assert targets.indices.tolist() == of_class(other, "elm", split=split)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"shared": "keep"}, "shared is 'keep'; expected one of: leave-out, map"),
+        ({"split": "dev"}, "split is 'dev'; expected one of: test, train, validation"),
+    ],
+)
+def test_a_wrong_word_is_told(arguments, message):
+    with pytest.raises(ParameterError, match=f"^faultload 'novelty': {re.escape(message)}$"):
+        registry.faultload("novelty", workload="theirs", **arguments)
+
+
+@pytest.mark.xfail(strict=True, reason="the type of `same` is not checked", raises=AttributeError)
+def test_what_is_no_mapping_is_told(ours):
+    with pytest.raises(ParameterError, match="same"):
+        prepare(ours, theirs("elm", "fir"), same=["elm"])
+
+
+def test_novelty_has_no_severity():
+    assert np.isnan(Novelty(workload="theirs").check_severity(None))
+    with pytest.raises(ParameterError, match="has no severity"):
+        Novelty(workload="theirs").check_severity(1)
+
+
+def test_images_arrive_in_the_stream_as_they_are(ours):
+    other = theirs("elm", "birch", "fir")
+    faultload, targets = prepare(ours, other)
+    stream = BenchmarkStream(ours, Fault(faultload, targets), order="sequential", ood_share=0.5)
+    batch = next(stream.batches(10_000))
+    place = {f"{name}|novelty": i for i, name in enumerate(other.test.ids)}
+    rows = [place[name] for name in batch.ids[batch.is_ood]]
+    assert np.array_equal(batch.images[batch.is_ood], other.test.images.read(np.array(rows)))
+    assert set(batch.labels[batch.is_ood]) == {NO_ANSWER}
+    assert set(batch.workload[batch.is_ood]) == {"theirs"}
+    assert not set(rows) & set(of_class(other, "birch"))

@@ -1,0 +1,175 @@
+"""Benchmark sets on disk stream back unchanged, or say that they were changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from farm.api import NO_ANSWER, ArrayImages, Batch, Context, FaultContext
+from farm.benchmark_set import StoredStream, write_benchmark
+from farm.errors import DataError, StorageError
+from farm.stream import BenchmarkStream, Fault
+from farm.testing.fakes import FakeFaultload, tiny_workload
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return tiny_workload(tracks=(3, 2, 3), frames=3)
+
+
+@pytest.fixture(scope="module")
+def stream(tiny):
+    faultload = FakeFaultload(
+        transform=lambda x: x * np.float32(0.3),
+        severities=(1, 2),
+        label=NO_ANSWER,
+        category="shift",
+        name="dusk",
+    )
+    targets = faultload.prepare(FaultContext(tiny, tiny.test, None, lambda spec: tiny, Context()))
+    return BenchmarkStream(tiny, Fault(faultload, targets, 2.0), ood_share=0.4, seed=3)
+
+
+@pytest.fixture
+def folder(stream, tmp_path):
+    write_benchmark(stream, tmp_path / "set", batch_size=7)
+    return tmp_path / "set"
+
+
+def whole(stream, size):
+    batches = list(stream.batches(size))
+    return {f.name: np.concatenate([getattr(b, f.name) for b in batches]) for f in fields(Batch)}
+
+
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_a_set_streams_back_unchanged_bit_for_bit(stream, folder, size):
+    written, read = whole(stream, 16), whole(StoredStream(folder), size)
+    for name, values in written.items():
+        assert read[name].dtype.kind == values.dtype.kind
+        assert np.array_equal(read[name], values, equal_nan=name == "severity"), name
+    assert read["images"].dtype == np.float32
+
+
+def test_a_set_knows_its_classes_its_length_and_what_made_it(stream, folder):
+    stored = StoredStream(folder)
+    assert (stored.classes, stored.length) == (stream.classes, stream.length)
+    told = stored.provenance
+    assert (told["n_ood"], told["ood_share"]) == (stream.n_ood, stream.n_ood / stream.length)
+    assert told["made_by"] == dict(stream.provenance)
+
+
+def test_two_sets_of_the_same_stream_are_the_same_bytes(stream, folder, tmp_path):
+    write_benchmark(stream, tmp_path / "again", batch_size=100)
+    for name in ("images.npy", "index.parquet", "set.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_anybody_can_read_the_images_with_numpy(stream, folder):
+    assert np.load(folder / "images.npy").shape == (stream.length, 3, 8, 8)
+
+
+@pytest.mark.parametrize("name", ["images.npy", "index.parquet"])
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "missing"])
+def test_a_damaged_file_is_told(folder, name, damage):
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    if damage == "flipped":
+        content[-5] ^= 0x10
+        path.write_bytes(content)
+    elif damage == "truncated":
+        path.write_bytes(content[:-100])
+    else:
+        path.unlink()
+    message = f"{path} is missing" if damage == "missing" else f"{path} was changed or truncated"
+    with pytest.raises(DataError, match=re.escape(message)):
+        StoredStream(folder)
+
+
+def edit(folder, **changes):
+    record = json.loads((folder / "set.json").read_text())
+    (folder / "set.json").write_text(json.dumps(record | changes))
+
+
+def test_another_schema_is_told(folder):
+    edit(folder, schema=99)
+    message = f"{folder / 'set.json'}: schema is 99; expected 1"
+    with pytest.raises(DataError, match=re.escape(message)):
+        StoredStream(folder)
+
+
+def test_a_folder_that_is_no_set_is_told(tmp_path):
+    with pytest.raises(DataError, match=re.escape(f"{tmp_path / 'set.json'} is not there")):
+        StoredStream(tmp_path)
+
+
+def test_a_label_that_is_no_class_is_told(folder):
+    edit(folder, classes=["ash", "birch"])
+    with pytest.raises(
+        DataError, match=re.escape(f"{folder}: label ") + r"\d at position \d+; expected -1 to 1"
+    ):
+        StoredStream(folder)
+
+
+def test_an_edited_record_has_another_hash(folder):
+    before = StoredStream(folder).provenance["benchmark_hash"]
+    edit(folder, classes=["ash", "birch", "cedar", "elm"])
+    assert StoredStream(folder).provenance["benchmark_hash"] != before
+
+
+@pytest.mark.xfail(strict=True, reason="a record that lacks a key ends in a KeyError", raises=KeyError)
+@pytest.mark.parametrize("key", ["files", "classes"])
+def test_a_record_that_lacks_a_key_is_told(folder, key):
+    record = json.loads((folder / "set.json").read_text())
+    del record[key]
+    (folder / "set.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=re.escape(str(folder / "set.json"))):
+        StoredStream(folder)
+
+
+def test_a_set_is_never_overwritten(stream, folder):
+    before = (folder / "set.json").read_bytes()
+    with pytest.raises(DataError, match=re.escape(f"{folder} exists already; expected a new folder")):
+        write_benchmark(stream, folder)
+    assert (folder / "set.json").read_bytes() == before
+
+
+def test_a_full_disk_leaves_nothing(stream, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pandas.DataFrame.to_parquet", full)
+    with pytest.raises(
+        StorageError, match=re.escape(f"cannot write {tmp_path / 'set'}: No space left on device")
+    ):
+        write_benchmark(stream, tmp_path / "set")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_endless_stream_is_no_set(tmp_path, stream):
+    class Endless:
+        length = None
+
+    with pytest.raises(DataError, match="an endless stream cannot be written as a set"):
+        write_benchmark(Endless(), tmp_path / "set")
+    assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_an_image_of_the_set_planted_in_the_training_data_is_caught(tiny, folder, split):
+    stored = StoredStream(folder)
+    stored.check_unseen(tiny)
+    first = next(stored.batches(3))
+    part = getattr(tiny, split)
+    images = np.rint(part.images.read(np.arange(len(part))) * 255).astype(np.uint8)
+    images[2] = np.rint(first.images[1] * 255)
+    planted = replace(tiny, **{split: replace(part, images=ArrayImages(images))})
+    message = (
+        f"{folder}: image '{first.ids[1]}' is also in split '{split}' of workload 'tiny'; "
+        "expected none: benchmark data never fits or tunes anything"
+    )
+    with pytest.raises(DataError, match=re.escape(message)):
+        stored.check_unseen(planted)

@@ -1,0 +1,272 @@
+"""Experiments: every mistake is told by its key, its value and the rule, before anything runs."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from farm.config import (
+    EXPERIMENTS,
+    ComponentSpec,
+    MonitorSpec,
+    find_experiment,
+    load_experiment,
+    parse_experiment,
+    resolved,
+)
+from farm.errors import ExperimentError, UnknownNameError, UserError
+from farm.testing.fakes import FakeMonitor, TinyModel, TinySource
+
+GOOD = {"name": "x", "workload": "signs", "classifier": "lenet", "monitors": ["oob"]}
+
+
+def parse(**changes):
+    values = {key: value for key, value in (GOOD | changes).items() if value is not ...}
+    return parse_experiment(values, "x.yaml")
+
+
+def write(tmp_path, text, name="mine.yaml"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_defaults_fill_what_is_not_said():
+    experiment = parse()
+    assert (experiment.seed, experiment.batch_size, experiment.threads) == (0, 64, 1)
+    assert (experiment.stream.order, experiment.calibration.accept) == ("shuffled", 0.95)
+    assert experiment.faultload is None
+
+
+def test_every_other_key_of_a_component_is_its_parameter():
+    experiment = parse(monitors=[{"name": "oob", "as": "two", "tau": 0.1, "neurons": [1, 2]}])
+    (spec,) = experiment.monitors
+    assert (spec.name, spec.alias, spec.parameters) == ("oob", "two", {"tau": 0.1, "neurons": [1, 2]})
+
+
+def test_severity_and_calibration_are_not_parameters():
+    experiment = parse(
+        faultload={"name": "novelty", "severity": 2.0, "workload": "digits"},
+        monitors=[{"name": "odin", "calibration": {"accept": 0.9}}],
+    )
+    assert experiment.faultload.parameters == {"workload": "digits"}
+    assert experiment.monitors[0].parameters == {}
+    assert experiment.monitors[0].calibration.rule().accept == 0.9
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"strem": {}}, "unknown key 'strem'; did you mean 'stream'?"),
+        ({"stream": {"ood_shar": 0.1}}, "unknown key 'stream.ood_shar'; did you mean 'ood_share'?"),
+        ({"calibration": {"acept": 0.9}}, "unknown key 'calibration.acept'; did you mean 'accept'?"),
+        (
+            {"monitors": ["odin", {"name": "oob", "calibration": {"acept": 0.9}}]},
+            "unknown key 'monitors.1.calibration.acept'; did you mean 'accept'?",
+        ),
+        ({"workload": ...}, "'workload' is missing"),
+        ({"monitors": ["odin", {"tau": 1}]}, "'monitors.1.name' is missing"),
+        ({"monitors": ["oob", "oob"]}, "monitors: two are called 'oob'; give one another name with 'as'"),
+        (
+            {"monitors": ["odin", {"name": "oob", "as": "odin"}]},
+            "monitors: two are called 'odin'; give one another name with 'as'",
+        ),
+        (
+            {"monitors": ["oob", "oracle"]},
+            "monitors: 'oracle' is computed when judging; take it out of the list",
+        ),
+        ({"monitors": [{"name": "oob", "as": "oracle"}]}, "monitors: 'oracle' is computed when judging"),
+        ({"monitors": []}, "monitors is []; "),
+        ({"monitors": "oob"}, "monitors is 'oob'; "),
+        ({"seed": "x"}, "seed is 'x'; should be a valid integer"),
+        ({"seed": "3"}, "seed is '3'; should be a valid integer"),
+        ({"seed": True}, "seed is True; should be a valid integer"),
+        ({"seed": 1.0}, "seed is 1.0; should be a valid integer"),
+        ({"seed": -1}, "seed is -1; should be greater than or equal to 0"),
+        ({"seed": None}, "seed is None; should be a valid integer"),
+        ({"batch_size": 0}, "batch_size is 0; should be greater than or equal to 1"),
+        ({"threads": 0}, "threads is 0; should be greater than or equal to 1"),
+        ({"stream": {"length": 2.5}}, "stream.length is 2.5; should be a valid integer"),
+        ({"stream": {"ood_share": "half"}}, "stream.ood_share is 'half'; should be a valid number"),
+        ({"stream": {"order": 3}}, "stream.order is 3; should be a valid string"),
+        ({"calibration": {"accept": True}}, "calibration.accept is True; should be a valid number"),
+        ({"layers": [1]}, "layers.0 is 1; should be a valid string"),
+        ({"description": 3}, "description is 3; should be a valid string"),
+        ({"workload": 3}, "workload is 3; "),
+        ({"name": "a b"}, "name is 'a b'; "),
+        ({"name": "../up"}, "name is '../up'; "),
+        ({"faultload": {"name": "novelty", "severity": "strong"}}, "faultload.severity is 'strong'; "),
+        (
+            {"faultload": "novelty", "stream": {"benchmark": "set"}},
+            "stream.benchmark brings its own faults; take faultload out, or benchmark",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes, message):
+    with pytest.raises(ExperimentError, match=f"^{re.escape('x.yaml: ' + message)}") as caught:
+        parse(**changes)
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once():
+    with pytest.raises(ExperimentError, match=r"seed is 'x'.*; batch_size is 0"):
+        parse(seed="x", batch_size=0)
+
+
+@pytest.mark.xfail(strict=True, reason="components are not strict: their severity takes text and booleans")
+@pytest.mark.parametrize("severity", [True, "3"])
+def test_a_severity_is_a_number(severity):
+    with pytest.raises(ExperimentError, match=re.escape("faultload.severity is")):
+        parse(faultload={"name": "novelty", "severity": severity})
+
+
+@pytest.mark.xfail(strict=True, reason="a mistake in one item is followed by a complaint about an empty list")
+@pytest.mark.parametrize("item", [{"tau": 1}, {"name": "oob", "calibration": {"acept": 0.9}}])
+def test_a_mistake_in_a_list_is_told_once(item):
+    with pytest.raises(ExperimentError) as caught:
+        parse(monitors=[item])
+    assert ";" not in str(caught.value).replace("; did you mean", "")
+
+
+@pytest.mark.xfail(strict=True, reason="words of Python and of the validator come through")
+@pytest.mark.parametrize(
+    "changes",
+    [{"monitors": "oob"}, {"monitors": []}, {"workload": 3}, {"workload": ["signs"]}, {"layers": "fc"}],
+)
+def test_messages_speak_of_yaml_not_of_python(changes):
+    with pytest.raises(ExperimentError) as caught:
+        parse(**changes)
+    assert not re.search(r"[Tt]uple|dictionary|instance of|Spec", str(caught.value))
+
+
+# Files -------------------------------------------------------------------------------------------------
+
+MINIMAL = "workload: signs\nclassifier: lenet\nmonitors: [oob]\n"
+
+
+def test_an_experiment_is_named_after_its_file_and_knows_its_folder(tmp_path):
+    experiment, folder = load_experiment(write(tmp_path, MINIMAL))
+    assert experiment.name == "mine"
+    assert folder == tmp_path
+
+
+def test_the_command_line_wins_over_the_file(tmp_path):
+    where = write(tmp_path, MINIMAL + "seed: 1\n")
+    settings = ["seed=2", "monitors.0.tau=1e-3", "stream.ood_share=0.25"]
+    experiment, _ = load_experiment(where, settings)
+    assert experiment.seed == 2
+    assert experiment.monitors[0].parameters == {"tau": 0.001}
+    assert experiment.stream.ood_share == 0.25
+
+
+def test_a_wrong_setting_is_told_like_a_wrong_file(tmp_path):
+    with pytest.raises(
+        ExperimentError, match=r"mine\.yaml: unknown key 'stream.lenght'; did you mean 'length'\?"
+    ):
+        load_experiment(write(tmp_path, MINIMAL), ["stream.lenght=3"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds a NoneType; expected keys and values"),
+        ("- a\n- b\n", "holds a list; expected keys and values"),
+        ("workload: [signs\n", "malformed YAML"),
+        (MINIMAL + "seed: 1\nseed: 2\n", "malformed YAML: key 'seed' stands twice"),
+    ],
+)
+def test_a_file_that_holds_no_experiment_is_told(tmp_path, text, message):
+    where = write(tmp_path, text)
+    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
+        load_experiment(where)
+    assert where in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ExperimentError, match=re.escape(f"{path} cannot be read: ")):
+        load_experiment(str(path))
+
+
+def test_a_missing_file_is_told(tmp_path):
+    path = tmp_path / "x.yaml"
+    message = f"{path} is not there; expected an experiment file (YAML)"
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        find_experiment(str(path))
+
+
+def test_a_folder_is_no_experiment(tmp_path):
+    with pytest.raises(
+        ExperimentError, match=re.escape(f"{tmp_path} is a folder; expected an experiment file")
+    ):
+        find_experiment(str(tmp_path))
+
+
+def test_a_shipped_experiment_is_found_by_its_bare_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_experiment("quickstart") == EXPERIMENTS / "quickstart.yaml"
+
+
+def test_a_misspelt_experiment_gets_a_suggestion():
+    message = "experiment 'quikstart' is neither a file nor shipped; did you mean 'quickstart'?"
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        find_experiment("quikstart")
+
+
+@pytest.mark.parametrize("name", ["../experiments/quickstart", "/quickstart"])
+def test_a_bare_name_is_no_path_out_of_the_shipped_ones(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ExperimentError, match="neither a file nor shipped"):
+        find_experiment(name)
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_shipped_experiment_is_well_formed_and_its_components_can_be_made(path):
+    experiment, _ = load_experiment(str(path))
+    experiment.workload.make("workload")
+    experiment.classifier.make("model")
+    if experiment.faultload:
+        experiment.faultload.make("faultload")
+    assert [spec.make("monitor").name for spec in experiment.monitors] == [
+        spec.alias or spec.name for spec in experiment.monitors
+    ]
+
+
+# Components --------------------------------------------------------------------------------------------
+
+
+def test_a_component_is_made_with_its_parameters_and_alias():
+    made = MonitorSpec.model_validate({"name": "random", "as": "coin", "rate": 0.5}).make("monitor")
+    assert (made.name, made.parameters) == ("coin", {"rate": 0.5})
+
+
+def test_an_unknown_component_gets_a_suggestion():
+    with pytest.raises(UnknownNameError, match=r"monitor 'od1n' is not known; did you mean 'odin'\?"):
+        ComponentSpec.model_validate("od1n").make("monitor")
+
+
+def test_a_resolved_experiment_tells_all_parameters_with_their_defaults():
+    experiment = parse(
+        workload={"name": "farm.testing.fakes:TinySource", "size": 16},
+        classifier="farm.testing.fakes:TinyModel",
+        monitors=[{"name": "farm.testing.fakes:FakeMonitor", "as": "fake"}],
+    )
+    made = {"workload": [TinySource(size=16)], "classifier": [TinyModel()], "monitors": [FakeMonitor()]}
+    record = json.loads(json.dumps(resolved(experiment, made), allow_nan=False))
+    assert record["workload"]["size"] == 16
+    assert record["workload"]["frames"] == 4
+    assert record["monitors"][0]["as"] == "fake"
+    assert record["monitors"][0]["fixed_threshold"] is None
+    assert record["stream"] == {"order": "shuffled"}
+
+
+@pytest.mark.parametrize("value", [object(), float("nan")])
+def test_a_parameter_that_is_no_json_is_told(value):
+    experiment = parse()
+    made = {"workload": [TinySource(seed=value)]}
+    with pytest.raises(UserError, match="workload: a parameter cannot be written down as JSON"):
+        resolved(experiment, made)

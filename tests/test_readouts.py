@@ -1,0 +1,206 @@
+"""Readouts on disk are whole, unchanged and complete, or an error says what they are not."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from farm.api import LAST_HIDDEN, CalibrationRule
+from farm.errors import DataError, StorageError
+from farm.readouts import TIME_COLUMNS, Readouts
+from farm.testbed import Testbed
+from farm.testing.fakes import FakeFaultload, FakeMonitor, TinyModel, TinySource
+
+FILES = ("instances.parquet", "alarms.parquet", "run.json", "layer-last-hidden.npy")
+
+
+def run(batch_size=16, **arguments):
+    """Run a whole experiment of fakes: milliseconds, but every step of a real one."""
+    bed = Testbed(seed=0)
+    workload = bed.workload(TinySource(tracks=(4, 3, 4), frames=3))
+    classifier = bed.classifier(TinyModel(), workload)
+    monitors = [
+        FakeMonitor(name="doubt"),
+        FakeMonitor(name="broken", score=lambda o: np.full(len(o), np.nan)),
+    ]
+    failures = bed.fit_all(monitors, classifier, workload, {"doubt": CalibrationRule(accept=0.9)})
+    faultload = FakeFaultload(
+        transform=lambda images: 1 - images, label=-1, category="novelty", name="negative"
+    )
+    stream = bed.stream(workload, classifier, faultload, ood_share=0.25)
+    settings = {"layers": [LAST_HIDDEN], "failures": failures, "batch_size": batch_size} | arguments
+    return bed.run(stream, classifier, monitors, workload=workload, **settings)
+
+
+@pytest.fixture(scope="module")
+def readouts():
+    return run()
+
+
+@pytest.fixture
+def folder(readouts, tmp_path):
+    return readouts.save(tmp_path / "run")
+
+
+def test_what_is_saved_is_read_back_the_same(readouts, folder):
+    read = Readouts.load(folder)
+    pd.testing.assert_frame_equal(read.instances, readouts.instances)
+    pd.testing.assert_frame_equal(read.alarms, readouts.alarms)
+    assert {key: read.run[key] for key in readouts.run} == json.loads(json.dumps(readouts.run))
+
+
+def test_a_folder_holds_exactly_its_files(folder):
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+
+
+def test_hidden_layers_are_kept(readouts, folder):
+    read = Readouts.load(folder)
+    assert np.array_equal(read.layers[LAST_HIDDEN], readouts.layers[LAST_HIDDEN])
+    assert len(read.layers[LAST_HIDDEN]) == len(read.instances)
+
+
+def test_what_was_read_can_be_saved_again(folder, tmp_path):
+    again = Readouts.load(Readouts.load(folder).save(tmp_path / "again"))
+    pd.testing.assert_frame_equal(again.instances, Readouts.load(folder).instances)
+
+
+def test_a_failed_monitor_leaves_no_rows_but_its_reason(readouts):
+    assert set(readouts.alarms["monitor"]) == {"doubt"}
+    records = {record["name"]: record for record in readouts.run["monitors"]}
+    assert "returned the score nan" in records["broken"]["failure"]
+    assert records["doubt"]["failure"] is None
+    assert "calibration" not in records["broken"]
+
+
+def test_the_record_tells_how_much_id_data_was_accepted_beside_what_was_asked(readouts):
+    (doubt, _) = readouts.run["monitors"]
+    own = readouts.alarms[readouts.alarms["monitor"] == "doubt"]
+    id_alarms = own["alarm"].to_numpy()[~readouts.instances["is_ood"].to_numpy()]
+    assert doubt["calibration"]["asked_acceptance"] == 0.9
+    assert doubt["calibration"]["held_out_acceptance"] == pytest.approx(1 - id_alarms.mean())
+
+
+def test_the_same_run_gives_the_same_readouts_bit_for_bit(readouts):
+    again = run()
+    for first, second in ((readouts.instances, again.instances), (readouts.alarms, again.alarms)):
+        kept = [column for column in first if column not in TIME_COLUMNS]
+        pd.testing.assert_frame_equal(first[kept], second[kept], check_exact=True)
+
+
+def test_another_batch_size_gives_the_same_instances_in_the_same_order(readouts):
+    again = run(batch_size=1)
+    for column in ("id", "label", "is_ood", "faultload", "predicted"):
+        assert again.instances[column].tolist() == readouts.instances[column].tolist()
+    np.testing.assert_allclose(again.alarms["score"], readouts.alarms["score"], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-last-hidden.npy"])
+@pytest.mark.parametrize("where", [10, -10])
+def test_one_flipped_bit_is_noticed(folder, name, where):
+    path = folder / name
+    content = bytearray(path.read_bytes())
+    content[where] ^= 0x01
+    path.write_bytes(content)
+    message = f"{path} was changed or truncated: its checksum differs from the record"
+    with pytest.raises(DataError, match=re.escape(message)):
+        Readouts.load(folder)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_truncated_file_is_noticed(folder, name):
+    path = folder / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(DataError, match=re.escape(str(path))) as caught:
+        Readouts.load(folder)
+    assert "truncated" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_told(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=re.escape(str(folder / name)) + " is (missing|not there)"):
+        Readouts.load(folder)
+
+
+def test_another_schema_is_told(folder):
+    record = json.loads((folder / "run.json").read_text()) | {"schema": 99}
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=re.escape(f"{folder / 'run.json'}: schema is 99; expected 1")):
+        Readouts.load(folder)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file"])
+def test_what_is_no_folder_is_told(tmp_path, name):
+    (tmp_path / "file").write_text("x")
+    message = f"{tmp_path / name} is no folder; expected one that `farm run` wrote"
+    with pytest.raises(DataError, match=re.escape(message)):
+        Readouts.load(tmp_path / name)
+
+
+@pytest.mark.xfail(strict=True, reason="a record that lacks a key ends in a KeyError", raises=KeyError)
+@pytest.mark.parametrize("key", ["files", "layers"])
+def test_a_record_that_lacks_a_key_is_told(folder, key):
+    record = json.loads((folder / "run.json").read_text())
+    del record[key]
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=re.escape(str(folder / "run.json"))):
+        Readouts.load(folder)
+
+
+@pytest.mark.xfail(strict=True, reason="what the record does not list is read unchecked, or not found")
+def test_a_record_that_does_not_list_a_file_is_told(folder):
+    record = json.loads((folder / "run.json").read_text())
+    del record["files"]["alarms.parquet"]
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"alarms\.parquet"):
+        Readouts.load(folder)
+
+
+def test_a_run_is_never_overwritten(readouts, folder):
+    before = (folder / "run.json").read_bytes()
+    with pytest.raises(DataError, match=re.escape(f"{folder} exists already; expected a new folder")):
+        readouts.save(folder)
+    assert (folder / "run.json").read_bytes() == before
+
+
+def test_a_disk_that_fills_up_half_way_leaves_nothing(readouts, tmp_path, monkeypatch):
+    whole = pd.DataFrame.to_parquet
+    calls = []
+
+    def fills_up(frame, path, **options):
+        calls.append(path)
+        if len(calls) == 2:
+            path.write_bytes(b"half of it")
+            raise OSError(28, "No space left on device")
+        whole(frame, path, **options)
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", fills_up)
+    message = (
+        f"cannot write {tmp_path / 'run'}: No space left on device; "
+        "free some space or choose another disk with --out"
+    )
+    with pytest.raises(StorageError, match=f"^{re.escape(message)}$"):
+        readouts.save(tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_saving_leaves_nothing(readouts, tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("farm.readouts.write_json", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        readouts.save(tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.xfail(strict=True, reason="two layers may share a file, and the second wins")
+def test_layers_of_similar_names_are_kept_apart(tmp_path):
+    frame = pd.DataFrame({"position": [0]})
+    layers = {"block/out": np.zeros((1, 2)), "block_out": np.ones((1, 2))}
+    read = Readouts.load(Readouts(frame, frame, {}, layers).save(tmp_path / "run"))
+    assert {name: values.max() for name, values in read.layers.items()} == {"block/out": 0, "block_out": 1}

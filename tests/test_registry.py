@@ -1,0 +1,376 @@
+"""Names lead to components: ours and other people's, by one door."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import pytest
+
+from farm import api, registry
+from farm.errors import ExperimentError, ParameterError, UnknownNameError
+
+KINDS = tuple(registry.BASES)
+BUILT_IN = [
+    (kind, name)
+    for kind in KINDS
+    for name, entry in registry.entries(kind).items()
+    if entry.owner == registry.OURS
+]
+built_in = pytest.mark.parametrize(("kind", "name"), BUILT_IN, ids=[f"{k}-{n}" for k, n in BUILT_IN])
+
+
+def python(code, folder, **environment):
+    """Run a piece of Python in a folder of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def points(*triples):
+    return lambda group: [
+        SimpleNamespace(name=name, value=value, dist=dist and SimpleNamespace(name=dist))
+        for name, value, dist in triples
+    ]
+
+
+# What is registered ------------------------------------------------------------------------------------
+
+
+def test_something_of_every_kind_ships():
+    assert {kind for kind, _ in BUILT_IN} == set(KINDS)
+
+
+@built_in
+def test_a_registered_name_loads_and_is_of_its_kind(kind, name):
+    assert issubclass(registry.component_class(kind, name), registry.BASES[kind])
+
+
+@built_in
+def test_every_parameter_is_keyword_only_and_described(kind, name):
+    cls = registry.component_class(kind, name)
+    signature = inspect.signature(cls.__init__).parameters
+    parameters = api.parameters_of(cls)
+    if "__init__" in vars(cls):
+        assert set(signature) - {"self"} == set(parameters)
+    text = inspect.getdoc(cls) or ""
+    assert vars(cls).get("__doc__"), "no docstring of its own"
+    if not parameters:
+        return
+    section = re.search(r"\nParameters\n-+\n(.*?)(?=\n[A-Z]\w+\n-+\n|\Z)", text, re.DOTALL)
+    assert section, "no Parameters section"
+    heads = re.findall(r"^(\w[\w, ]*)$", section.group(1), re.MULTILINE)
+    described = {word for head in heads for word in re.split(r",\s*", head)}
+    assert set(parameters) - described == set()
+
+
+@built_in
+def test_what_requires_nothing_can_be_made_without_parameters(kind, name):
+    cls = registry.component_class(kind, name)
+    parameters = api.parameters_of(cls)
+    required = [n for n, p in parameters.items() if p.default is inspect.Parameter.empty]
+    if required:
+        with pytest.raises(ParameterError, match=f"{kind} '{name}' needs the parameter '{required[0]}'"):
+            registry.make(kind, name, {})
+    else:
+        made = registry.make(kind, name, {})
+        assert made.name == name
+        assert made.parameters == {n: p.default for n, p in parameters.items()}
+        json.dumps(made.parameters, allow_nan=False)
+
+
+@built_in
+def test_a_default_is_never_a_value_that_one_user_could_change_for_another(kind, name):
+    defaults = [p.default for p in api.parameters_of(registry.component_class(kind, name)).values()]
+    assert not [d for d in defaults if isinstance(d, (list, dict, set))]
+
+
+def test_listing_names_imports_no_component(tmp_path):
+    code = (
+        "import sys\nfrom farm import registry\n"
+        "names = [n for kind in registry.BASES for n in registry.entries(kind)]\n"
+        "print(len(names), 'torch' in sys.modules, 'monitors' in sys.modules)"
+    )
+    known = sum(len(registry.entries(kind)) for kind in KINDS)
+    assert python(code, tmp_path).stdout.split() == [str(known), "False", "False"]
+
+
+# Mistakes in names and parameters ----------------------------------------------------------------------
+
+
+def test_an_unknown_name_gets_a_suggestion():
+    with pytest.raises(UnknownNameError, match=r"^monitor 'od1n' is not known; did you mean 'odin'\?$"):
+        registry.monitor("od1n")
+
+
+def test_a_name_like_no_other_gets_the_list():
+    with pytest.raises(UnknownNameError, match=r"^model 'xyzzy' is not known; known: .*lenet"):
+        registry.model("xyzzy")
+
+
+def test_a_name_of_another_kind_is_not_known():
+    with pytest.raises(UnknownNameError, match=r"^workload 'odin' is not known"):
+        registry.workload("odin")
+
+
+def test_an_unknown_parameter_gets_a_suggestion():
+    message = "monitor 'oob' has no parameter 'clustres'; did you mean 'clusters'?"
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        registry.monitor("oob", clustres=3)
+
+
+def test_a_parameter_of_what_takes_none_is_told():
+    with pytest.raises(ParameterError, match=r"^monitor 'never' has no parameter 'rate'; none is known$"):
+        registry.monitor("never", rate=0.5)
+
+
+def test_a_missing_parameter_is_named():
+    message = "^faultload 'novelty' needs the parameter 'workload', which has no default$"
+    with pytest.raises(ParameterError, match=message):
+        registry.faultload("novelty")
+
+
+def test_a_parameter_out_of_range_names_the_component():
+    with pytest.raises(ParameterError, match=r"^monitor 'random': rate is 2; expected a number from 0 to 1$"):
+        registry.monitor("random", rate=2)
+
+
+def test_a_component_goes_by_its_registered_name_or_its_alias():
+    assert registry.monitor("oob-pca").name == "oob-pca"
+    assert registry.make("monitor", "oob-pca", {}, alias="planes").name == "planes"
+
+
+# module:attribute --------------------------------------------------------------------------------------
+
+
+def test_a_component_that_nobody_registered_goes_by_module_and_attribute():
+    made = registry.make("workload", "farm.testing.fakes:TinySource", {"size": 4})
+    assert made.parameters["size"] == 4
+    assert made.name == "farm.testing.fakes:TinySource"
+
+
+@pytest.mark.parametrize("target", ["farm.testing.fakes:", ":FakeMonitor"])
+def test_half_a_target_is_told(target):
+    message = f"monitor '{target}': '{target}' is no import target; expected 'module:attribute'"
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        registry.component_class("monitor", target)
+
+
+def test_a_misspelt_attribute_gets_a_suggestion():
+    message = "module 'farm.testing.fakes' has no 'FakeMonitr'; did you mean 'FakeMonitor'?"
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        registry.component_class("monitor", "farm.testing.fakes:FakeMonitr")
+
+
+@pytest.mark.parametrize(
+    "target", ["farm.testing.fakes:FakeFaultload", "farm.testing.fakes:tiny_workload", "math:pi"]
+)
+def test_what_is_no_monitor_is_told(target):
+    with pytest.raises(ExperimentError, match=r"expected a subclass of farm\.api\.Monitor$"):
+        registry.component_class("monitor", target)
+
+
+def test_a_module_that_is_not_there_is_told():
+    message = (
+        "monitor 'no_such_module:X': cannot import 'no_such_module': "
+        "ModuleNotFoundError: No module named 'no_such_module'"
+    )
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        registry.component_class("monitor", "no_such_module:X")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def broken(:", "SyntaxError: "),
+        ("import gone_gone", "gone_gone"),
+    ],
+)
+def test_a_module_that_fails_to_import_is_told_with_the_reason(tmp_path, monkeypatch, text, reason):
+    (tmp_path / "fails_on_import.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ExperimentError, match=f"cannot import 'fails_on_import': .*{re.escape(reason)}"):
+        registry.component_class("monitor", "fails_on_import:X")
+
+
+# Owners ------------------------------------------------------------------------------------------------
+
+
+def test_two_owners_of_a_name_are_an_error(monkeypatch):
+    both = points(("odin", "monitors.odin:Odin", "farm-testbed"), ("odin", "theirs:Odin", "their-monitors"))
+    monkeypatch.setattr(registry, "entry_points", both)
+    message = (
+        "monitor 'odin' has two owners: farm-testbed (monitors.odin:Odin) and their-monitors (theirs:Odin); "
+        "uninstall one of them"
+    )
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        registry.entries("monitor")
+
+
+def test_two_owners_of_a_name_are_an_error_though_both_point_at_the_same_class(monkeypatch):
+    both = points(("odin", "monitors.odin:Odin", "farm-testbed"), ("odin", "monitors.odin:Odin", "a-fork"))
+    monkeypatch.setattr(registry, "entry_points", both)
+    with pytest.raises(ExperimentError, match=r"has two owners: farm-testbed .* and a-fork"):
+        registry.entries("monitor")
+
+
+def test_one_owner_found_twice_is_no_error(monkeypatch):
+    once = ("odin", "monitors.odin:Odin", "farm-testbed")
+    monkeypatch.setattr(registry, "entry_points", points(once, once))
+    assert list(registry.entries("monitor")) == ["odin"]
+
+
+def test_an_owner_that_does_not_say_who_it_is_is_unknown(monkeypatch):
+    monkeypatch.setattr(registry, "entry_points", points(("mine", "a:B", None)))
+    assert registry.entries("monitor")["mine"].owner == "unknown"
+
+
+def test_names_are_sorted():
+    for kind in KINDS:
+        assert list(registry.entries(kind)) == sorted(registry.entries(kind))
+
+
+SAY = """
+from farm import registry
+from farm.errors import FarmError
+try:
+    print(registry.component_class({kind!r}, {name!r}))
+except FarmError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "name"),
+    [
+        ("models.py", "model", "lenet"),
+        ("monitors.py", "monitor", "odin"),
+        ("faultloads/__init__.py", "faultload", "novelty"),
+    ],
+)
+def test_a_users_own_module_of_our_name_is_told_with_its_path(tmp_path, file, kind, name):
+    theirs = tmp_path / file
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.write_text("mine = 1\n")
+    package = file.split("/")[0].removesuffix(".py")
+    said = python(SAY.format(kind=kind, name=name), tmp_path).stdout.strip()
+    assert said == (
+        f"ExperimentError package '{package}' was found at {theirs}, which hides the testbed's own at "
+        f"{registry.HOME / package}; rename yours or run from another folder"
+    )
+
+
+def test_it_is_told_too_where_it_was_imported_already(tmp_path):
+    (tmp_path / "models.py").write_text("mine = 1\n")
+    said = python("import models\n" + SAY.format(kind="model", name="lenet"), tmp_path).stdout
+    assert f"package 'models' was found at {tmp_path / 'models.py'}" in said
+
+
+def test_a_users_other_modules_hide_nothing(tmp_path):
+    (tmp_path / "notes.py").write_text("mine = 1\n")
+    said = python(SAY.format(kind="model", name="lenet"), tmp_path).stdout.strip()
+    assert said == "<class 'models.lenet.LeNet'>"
+
+
+# Somebody else's package -------------------------------------------------------------------------------
+
+THEIRS = '''
+"""A monitor of somebody else."""
+import numpy as np
+from farm.api import Monitor, check_number
+
+
+class Darkness(Monitor):
+    """The darker the image, the more anomalous."""
+
+    def __init__(self, *, gain: float = 1.0) -> None:
+        check_number("gain", gain, above=0)
+        self._gain = gain
+
+    def _fit(self, data):
+        return {}
+
+    def _load(self, state):
+        pass
+
+    def _score(self, observation):
+        return -self._gain * observation.images.mean(axis=(1, 2, 3), dtype=np.float64)
+'''
+
+EXPERIMENT = """
+from farm import registry
+from farm.config import parse_experiment
+values = {
+    "name": "x", "workload": "signs", "classifier": "lenet",
+    "monitors": [{"name": "darkness", "gain": 2.0, "as": "dark"}],
+}
+made = parse_experiment(values, "x.yaml").monitors[0].make("monitor")
+print(type(made).__module__, made.name, made.parameters["gain"], "torch" in __import__("sys").modules)
+"""
+
+
+def wheel(folder):
+    """Build a wheel by hand: the package, its metadata and its entry point."""
+    info = "their_monitors-1.0.dist-info"
+    files = {
+        "their_monitors.py": THEIRS,
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: their-monitors\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "[farm.monitors]\ndarkness = their_monitors:Darkness\n",
+    }
+    rows = []
+    for name, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+        rows.append(f"{name},sha256={digest},{len(text.encode())}")
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""])
+    path = folder / "their_monitors-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Give a folder into which somebody else's package was installed."""
+    if find_spec("pip") is None:
+        pytest.skip("this Python has no pip to install a package with")
+    folder = tmp_path_factory.mktemp("theirs")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    options = ["--no-deps", "--no-index", "--no-compile", "--root-user-action=ignore", "--target"]
+    subprocess.run([*pip, *options, str(folder / "site"), str(wheel(folder))], check=True)
+    return folder / "site"
+
+
+def test_an_installed_package_is_listed_with_its_owner(installed, tmp_path):
+    code = "from farm.cli import main; raise SystemExit(main(['list', 'monitors', '--format', 'json']))"
+    answer = python(code, tmp_path, PYTHONPATH=str(installed))
+    assert answer.returncode == 0
+    records = {record["name"]: record for record in json.loads(answer.stdout)}
+    assert records["darkness"] == {
+        "kind": "monitor",
+        "name": "darkness",
+        "target": "their_monitors:Darkness",
+        "owner": "their-monitors",
+    }
+    assert records["odin"]["owner"] == "farm-testbed"
+
+
+def test_an_experiment_makes_its_monitor_by_name(installed, tmp_path):
+    answer = python(EXPERIMENT, tmp_path, PYTHONPATH=str(installed))
+    assert answer.stdout.split() == ["their_monitors", "dark", "2.0", "False"], answer.stderr

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from farm.api import JSON, Batch, Stream, Workload, check_images, check_labels, copies_of, image_digests
+from farm.api import JSON, Batch, Stream, Workload, check_images, check_labels, image_digests
 from farm.errors import DataError
 from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
+from farm.stream import check_unseen
 
 SCHEMA = 1
 _TEXT = ("ids", "category", "faultload", "track", "workload")
@@ -25,18 +26,17 @@ def write_benchmark(stream: Stream, folder: Path, batch_size: int = 256) -> None
             "an endless stream cannot be written as a set; expected a finite one: give it a length"
         )
     with new_folder(folder) as temporary:
-        first = next(stream.batches(1))
-        shape = (stream.length, *first.images.shape[1:])
-        # NumPy's own header, so that anybody can memory-map the images.
-        images = np.lib.format.open_memmap(temporary / "images.npy", mode="w+", dtype=np.float32, shape=shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-        start = 0
-        for batch in stream.batches(batch_size):
-            images[start : start + len(batch)] = batch.images
-            start += len(batch)
-            for name in _COLUMNS:
-                columns[name].append(getattr(batch, name))
-        images.flush()
+        # A plain .npy that anybody can memory-map, appended to: a full disk is then an error, not a crash.
+        with (temporary / "images.npy").open("wb") as file:
+            for start, batch in enumerate(stream.batches(batch_size)):
+                if not start:
+                    shape = (stream.length, *batch.images.shape[1:])
+                    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+                    np.lib.format.write_array_header_1_0(file, header)
+                file.write(np.ascontiguousarray(batch.images, dtype="<f4").tobytes())
+                for name in _COLUMNS:
+                    columns[name].append(getattr(batch, name))
         frame = pd.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
         frame.insert(0, "order", np.arange(len(frame)))
         frame.to_parquet(temporary / "index.parquet", index=False)
@@ -97,14 +97,8 @@ class StoredStream:
                 **text,
             )
 
-    def check_unseen(self, workload: Workload) -> None:
-        """Raise where an image of this set is in the workload's training or validation data."""
-        for split in (workload.train, workload.validation):
-            for batch in self.batches(1024):
-                copies = copies_of(split, image_digests(batch.images))
-                if copies.size:
-                    first = batch.ids[int(copies[0])]
-                    raise DataError(
-                        f"{self._folder}: image '{first}' is also in split '{split.name}' of workload "
-                        f"'{workload.name}'; expected none: benchmark data never fits or tunes anything"
-                    )
+    def guard(self, workload: Workload) -> None:
+        """Raise where an image, or one of its group, is in the workload's training or validation data."""
+        for batch in self.batches(1024):
+            digests = image_digests(batch.images)
+            check_unseen(workload, digests, batch.track, batch.ids, str(self._folder))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from farm.api import JSON, Progress, Silent, State
 from farm.errors import DataError, StorageError
@@ -51,7 +51,7 @@ class DiskCache:
         try:
             # Whoever else made the same entry meanwhile made the same arrays.
             with suppress(DataError), new_folder(entry) as folder:
-                save_file(made, folder / "arrays.safetensors")
+                (folder / "arrays.safetensors").write_bytes(save(made))
                 digests = {"arrays.safetensors": file_digest(folder / "arrays.safetensors")}
                 write_json(folder / "entry.json", {"schema": SCHEMA, "key": key, "files": digests})
         except StorageError as error:

@@ -94,7 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     listing = _command(
         commands, "list", "farm.commands.catalogue:list_components", "list what there is by name"
     )
-    listing.add_argument("kind", nargs="?", choices=KINDS, metavar="KIND", help=", ".join(KINDS))
+    listing.add_argument(
+        "kind", nargs="?", choices=KINDS, type=_plural, metavar="KIND", help=", ".join(KINDS)
+    )
     _format(listing, ("table", "json"))
 
     describe = _command(
@@ -116,6 +118,10 @@ def _command(
     command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     command.set_defaults(command=target)
     return command
+
+
+def _plural(kind: str) -> str:
+    return kind if kind.endswith("s") else f"{kind}s"
 
 
 def _format(command: argparse.ArgumentParser, formats: Sequence[str]) -> None:

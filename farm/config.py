@@ -6,14 +6,16 @@ Everything is checked before anything runs, and a mistake is told by its key, va
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from farm import api, registry
 from farm.errors import ExperimentError, UserError, suggestion
+from farm.stream import ORDERS
 from farm.yaml_reading import override, parse_yaml
 
 EXPERIMENTS = registry.HOME / "experiments"
@@ -26,7 +28,7 @@ class _Strict(BaseModel):
 class ComponentSpec(BaseModel):
     """A component by name; every other key is one of its parameters."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str
     alias: str | None = Field(default=None, alias="as")
@@ -43,7 +45,8 @@ class ComponentSpec(BaseModel):
 
     def make(self, kind: registry.Kind) -> api.Component:
         """Make the component."""
-        return registry.make(kind, self.name, self.parameters, self.alias)
+        keys = [field.alias or name for name, field in type(self).model_fields.items()]
+        return registry.make(kind, self.name, self.parameters, self.alias, other_keys=keys)
 
 
 class CalibrationSpec(_Strict):
@@ -55,6 +58,11 @@ class CalibrationSpec(_Strict):
 
     def rule(self) -> api.CalibrationRule:
         """Make the rule, which checks the values."""
+        if "accept" in self.model_fields_set and self.method not in ("id-quantile", "per-class"):
+            raise ExperimentError(
+                f"calibration.accept is {self.accept}, which method '{self.method}' would not use; "
+                "leave it out"
+            )
         return api.CalibrationRule(self.method, self.accept, self.threshold)
 
 
@@ -67,7 +75,7 @@ class MonitorSpec(ComponentSpec):
 class FaultSpec(ComponentSpec):
     """A faultload by name, at one severity."""
 
-    severity: float | None = None
+    severity: float | None = Field(default=None, strict=True)
 
 
 class StreamSpec(_Strict):
@@ -78,6 +86,14 @@ class StreamSpec(_Strict):
     length: int | None = None
     benchmark: str | None = None
 
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.benchmark and (unused := sorted(self.model_fields_set - {"benchmark"})):
+            raise ValueError(f"'{unused[0]}' has no effect beside benchmark, which is a stream already")
+        if self.order not in ORDERS:
+            raise ValueError(f"order is '{self.order}'; expected one of: {', '.join(ORDERS)}")
+        return self
+
 
 class Experiment(_Strict):
     """One workload, one classifier, one stream, and the monitors that are compared on it."""
@@ -87,16 +103,18 @@ class Experiment(_Strict):
     seed: int = Field(default=0, ge=0)
     workload: ComponentSpec
     classifier: ComponentSpec
-    monitors: tuple[MonitorSpec, ...] = Field(min_length=1, strict=False)
+    monitors: list[MonitorSpec]
     calibration: CalibrationSpec = CalibrationSpec()
     faultload: FaultSpec | None = None
     stream: StreamSpec = StreamSpec()
     batch_size: int = Field(default=64, ge=1)
     threads: int = Field(default=1, ge=1)
-    layers: tuple[str, ...] = Field(default=(), strict=False)
+    layers: list[str] = []
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if not self.monitors:
+            raise ValueError("monitors is empty; expected at least one")
         names = [spec.alias or spec.name for spec in self.monitors]
         for name in names:
             if names.count(name) > 1:
@@ -118,7 +136,7 @@ def load_experiment(where: str, overrides: Sequence[str] = ()) -> tuple[Experime
     values = parse_yaml(text, str(path))
     if not isinstance(values, dict):
         raise ExperimentError(f"{path} holds a {type(values).__name__}; expected keys and values")
-    values.setdefault("name", path.stem)
+    values.setdefault("name", re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem))
     for text in overrides:
         override(values, text)
     return parse_experiment(values, str(path)), path.parent.resolve()
@@ -147,6 +165,19 @@ def parse_experiment(values: Mapping[str, Any], where: str) -> Experiment:
         raise ExperimentError(f"{where}: {_explain(error)}") from None
 
 
+_RULES = {
+    "bool_type": "true or false",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_attributes_type": "keys and values",
+    "model_type": "a name, or keys and values with a name",
+    "string_pattern_mismatch": "letters, digits, '.', '_' and '-'",
+    "string_type": "text",
+}
+"""What was expected, in the words of somebody who writes YAML."""
+
+
 def _explain(error: ValidationError) -> str:
     messages = []
     for problem in error.errors(include_url=False, include_context=False):
@@ -155,11 +186,12 @@ def _explain(error: ValidationError) -> str:
             messages.append(f"unknown key '{key}'; {suggestion(str(problem['loc'][-1]), _siblings(problem))}")
         elif problem["type"] == "missing":
             messages.append(f"'{key}' is missing")
-        elif problem["type"] == "value_error" and not problem["loc"]:
-            messages.append(problem["msg"].removeprefix("Value error, "))
+        elif problem["type"] == "value_error":
+            where = f"{key}: " if problem["loc"] else ""
+            messages.append(where + problem["msg"].removeprefix("Value error, "))
         else:
-            rule = problem["msg"].removeprefix("Input ").removeprefix("Value error, ")
-            messages.append(f"{key} is {problem['input']!r}; {rule}")
+            rule = _RULES.get(problem["type"]) or problem["msg"].removeprefix("Input should be ")
+            messages.append(f"{key} is {problem['input']!r}; expected {rule}")
     return "; ".join(messages)
 
 
@@ -169,11 +201,24 @@ def _siblings(problem: Any) -> list[str]:
     for part in problem["loc"][:-1]:
         field = model.model_fields.get(str(part))
         inner = field.annotation if field else None
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            model = inner
-        elif part == "calibration":
-            model = CalibrationSpec
+        for candidate in (inner, *get_args(inner)):
+            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+                model = candidate
     return list(model.model_fields)
+
+
+def rule_for(
+    monitor: api.Monitor, own: CalibrationSpec | None, default: api.CalibrationRule
+) -> api.CalibrationRule:
+    """Give the rule that a monitor is calibrated by: its own, or that of the whole experiment."""
+    if own is None:
+        return default
+    if monitor.fixed_threshold is not None:
+        raise ExperimentError(
+            f"monitor '{monitor.name}' sets its threshold itself ({monitor.fixed_threshold:g}), so that its "
+            "calibration would have no effect; leave one of them out"
+        )
+    return own.rule()
 
 
 def resolved(experiment: Experiment, components: Mapping[str, Sequence[api.Component]]) -> dict[str, Any]:

@@ -9,9 +9,20 @@ from pathlib import Path
 from typing import cast
 
 from farm import provenance
-from farm.api import Cache, Component, Faultload, ModelSource, Monitor, Progress, Stream, WorkloadSource
+from farm.api import (
+    Cache,
+    Component,
+    Faultload,
+    ModelSource,
+    Monitor,
+    Needs,
+    Progress,
+    Stream,
+    WorkloadSource,
+)
 from farm.benchmark_set import StoredStream
-from farm.config import Experiment, resolved
+from farm.config import Experiment, resolved, rule_for
+from farm.fitting import check_needs
 from farm.readouts import Readouts
 from farm.testbed import Testbed
 
@@ -33,8 +44,12 @@ def run_experiment(
         monitors = [cast(Monitor, spec.make("monitor")) for spec in experiment.monitors]
         fault = experiment.faultload
         faultload = cast(Faultload, fault.make("faultload")) if fault else None
+        severity = fault.severity if fault else None
+        if faultload:
+            faultload.check_severity(severity)
+        default = experiment.calibration.rule()
         rules = {
-            monitor.name: (spec.calibration or experiment.calibration).rule()
+            monitor.name: rule_for(monitor, spec.calibration, default)
             for monitor, spec in zip(monitors, experiment.monitors, strict=True)
         }
         made: dict[str, Sequence[Component]] = {
@@ -47,25 +62,25 @@ def run_experiment(
         record = {
             "name": experiment.name,
             "experiment": resolved(experiment, made),
-            "git_commit": provenance.git_commit(folder),
+            "experiment_commit": provenance.git_commit(folder),
         }
         bed = Testbed(
             experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress
         )
         workload = bed.workload(source)
         classifier = bed.classifier(model, workload)
+        check_needs(monitors, classifier)
+        classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
         asked = experiment.stream
         stream: Stream
         if asked.benchmark:
-            stored = StoredStream(bed.context.find(asked.benchmark, "stream.benchmark"))
-            stored.check_unseen(workload)
-            stream = stored
+            stream = StoredStream(bed.context.find(asked.benchmark, "stream.benchmark"))
         else:
             stream = bed.stream(
                 workload,
                 classifier,
                 faultload,
-                severity=fault.severity if fault else None,
+                severity=severity,
                 order=asked.order,
                 ood_share=asked.ood_share,
                 length=asked.length,
@@ -75,7 +90,7 @@ def run_experiment(
             stream,
             classifier,
             monitors,
-            workload=workload,
+            workload,
             batch_size=experiment.batch_size,
             layers=experiment.layers,
             failures=failures,
@@ -85,9 +100,17 @@ def run_experiment(
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """Let an experiment name the user's own modules beside its file, after everything installed."""
+    """Let an experiment name the user's own modules beside its file, after everything installed.
+
+    They are forgotten afterwards: another experiment may have another module of the same name.
+    """
     sys.path.append(str(folder))
+    before = set(sys.modules)
     try:
         yield
     finally:
         sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and Path(file).parent == folder:
+                del sys.modules[name]

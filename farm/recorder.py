@@ -100,9 +100,9 @@ class Recorder:
                 monitor_time_us=decision.nanoseconds / 1e3 / n,
             )
         for layer, parts in self._layers.items():
-            parts.append(seen.features(layer))
+            parts.append(seen.activations[layer])
 
-    def readouts(self, run: Mapping[str, Any], failed: Iterable[str] = ()) -> Readouts:
+    def readouts(self, failed: Iterable[str] = ()) -> Readouts:
         """Put everything together; a monitor that failed half-way leaves no half of its rows."""
         instances = self._instances.frame()
         for column in ("category", "faultload"):
@@ -110,4 +110,4 @@ class Recorder:
         whole = [table.frame() for name, table in self._alarms.items() if name not in set(failed)]
         alarms = pd.concat([_Table(_ALARM_TYPES).frame(), *whole], ignore_index=True)
         layers = {layer: np.concatenate(parts) for layer, parts in self._layers.items()}
-        return Readouts(instances, alarms, run, layers)
+        return Readouts(instances, alarms, layers=layers)

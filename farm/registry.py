@@ -10,12 +10,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from farm import api
 from farm.errors import ExperimentError, FarmError, ParameterError, UnknownNameError, one_line, suggestion
@@ -28,6 +31,7 @@ BASES: Mapping[Kind, type[api.Component]] = {
     "monitor": api.Monitor,
 }
 OURS = "farm-testbed"
+OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
 HOME = Path(__file__).resolve().parent.parent
 
 C = TypeVar("C", bound=api.Component)
@@ -90,8 +94,10 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
     try:
         return getattr(module, attribute)
     except AttributeError:
-        public = [n for n in vars(module) if not n.startswith("_")]
-        hint = suggestion(attribute, public)
+        if not ours and module_name.partition(".")[0] in OUR_PACKAGES:
+            hint = f"'{module_name}' is the testbed's own package: give your module another name"
+        else:
+            hint = suggestion(attribute, [n for n in vars(module) if not n.startswith("_")])
         raise ExperimentError(f"{what}: module '{module_name}' has no '{attribute}'; {hint}") from None
 
 
@@ -107,23 +113,48 @@ def _check_not_shadowed(package: str) -> None:
         )
 
 
-def make(kind: Kind, name: str, parameters: Mapping[str, Any], alias: str | None = None) -> api.Component:
-    """Make a component by name; it remembers what it was made with."""
+def make(
+    kind: Kind,
+    name: str,
+    parameters: Mapping[str, Any],
+    alias: str | None = None,
+    other_keys: Sequence[str] = (),
+) -> api.Component:
+    """Make a component by name; it remembers what it was made with.
+
+    `other_keys` are what an experiment may say beside parameters, for a better suggestion.
+    """
     cls = component_class(kind, name)
     known = api.parameters_of(cls)
     for parameter in parameters:
         if parameter not in known:
-            hint = suggestion(parameter, known)
+            hint = suggestion(parameter, [*known, *other_keys])
             raise ParameterError(f"{kind} '{name}' has no parameter '{parameter}'; {hint}")
     missing = [n for n, p in known.items() if p.default is inspect.Parameter.empty and n not in parameters]
     if missing:
         raise ParameterError(f"{kind} '{name}' needs the parameter '{missing[0]}', which has no default")
+    _check_types(cls, parameters, f"{kind} '{name}'")
     try:
         component = cls(**parameters)
     except ParameterError as error:
         raise ParameterError(f"{kind} '{name}': {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{kind} '{name}' cannot be made: {one_line(error)}") from error
     component.name = alias or name
     return component
+
+
+def _check_types(cls: type[api.Component], parameters: Mapping[str, Any], what: str) -> None:
+    """Compare what a file says with the constructor's own annotations."""
+    hints = get_type_hints(cls.__init__)
+    for name, value in parameters.items():
+        if name not in hints:
+            continue
+        try:
+            TypeAdapter(hints[name], config=ConfigDict(strict=True)).validate_python(value)
+        except ValidationError:
+            told = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", str(hints[name]))
+            raise ParameterError(f"{what}: {name} is {value!r}; expected {told}") from None
 
 
 def workload(name: str, **parameters: Any) -> api.WorkloadSource:

@@ -6,7 +6,7 @@ from what a faultload acts upon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,6 @@ from farm.api import (
     FaultTargets,
     FloatArray,
     IntArray,
-    Split,
     StrArray,
     Workload,
     check_choice,
@@ -98,9 +97,7 @@ class BenchmarkStream:
         self._rows = ORDERS[order](generator(seed, "stream", "order"), chosen_id, chosen_ood)
         self._n_id = n_id
         self._order, self._asked_share, self._seed = order, ood_share, seed
-        for split in (workload.train, workload.validation):
-            if fault:
-                check_unseen(split, fault.targets.split, f"faultload '{fault.faultload.name}'")
+        self.guard(workload)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -125,6 +122,7 @@ class BenchmarkStream:
             targets = self._fault.targets
             fault = {
                 "name": self._fault.faultload.name,
+                "parameters": self._fault.faultload.parameters,
                 "severity": self._fault.severity,
                 "targets": targets.workload,
                 "targets_hash": targets.split.content_hash,
@@ -146,6 +144,14 @@ class BenchmarkStream:
         for start in range(0, self.length, size):
             yield self._batch(self._rows[start : start + size])
 
+    def guard(self, workload: Workload) -> None:
+        """Raise where an image, or one of its group, is in the workload's training or validation data."""
+        sources = [(self._workload.test, f"workload '{self._workload.name}'")]
+        if self._fault:
+            sources.append((self._fault.targets.split, f"faultload '{self._fault.faultload.name}'"))
+        for split, what in sources:
+            check_unseen(workload, split.digests, split.groups, split.ids, what)
+
     def _batch(self, rows: IntArray) -> Batch:
         is_ood: BoolArray = rows >= self._n_id
         test = self._workload.test
@@ -163,10 +169,10 @@ class BenchmarkStream:
             workload = targets.workload
             which = rows[is_ood] - self._n_id
             indices = targets.indices[which]
-            columns["ids"][is_ood] = _fault_ids(targets.split.ids[indices], self._fault)
+            severity[is_ood] = self._severity
+            columns["ids"][is_ood] = _fault_ids(targets.split.ids[indices], faultload, severity[is_ood])
             columns["track"][is_ood] = targets.split.groups[indices]
             columns["category"][is_ood] = targets.category[which]
-            severity[is_ood] = self._severity
             faulted = self._fault.faultload.apply(
                 targets.split.images.read(indices),
                 targets.labels[which],
@@ -187,21 +193,26 @@ class BenchmarkStream:
         )
 
 
-def check_unseen(seen: Split, benchmark: Split, what: str) -> None:
+def check_unseen(
+    workload: Workload, digests: Sequence[bytes], groups: StrArray, ids: StrArray, what: str
+) -> None:
     """Raise where benchmark images were used for fitting: a result on them would be no result."""
-    copies = copies_of(seen, benchmark.digests)
-    if copies.size:
-        first = benchmark.ids[int(copies[0])]
-        raise DataError(
-            f"{what}: {copies.size} of its images are also in split '{seen.name}', such as '{first}'; "
-            "expected none: benchmark data never fits or tunes anything"
-        )
+    for split in (workload.train, workload.validation):
+        copies = copies_of(split, digests)
+        related = np.flatnonzero(np.isin(groups, split.groups))
+        for found, how in ((copies, "are also"), (related, "have a group that is also")):
+            if found.size:
+                raise DataError(
+                    f"{what}: {found.size} of its images {how} in split '{split.name}' of workload "
+                    f"'{workload.name}', such as '{ids[int(found[0])]}'; expected none: benchmark data "
+                    "never fits or tunes anything"
+                )
 
 
-def _fault_ids(ids: StrArray, fault: Fault) -> list[str]:
+def _fault_ids(ids: StrArray, faultload: str, severity: FloatArray) -> list[str]:
     """An ID instance may stand in the stream beside its faulted self; both need an id of their own."""
-    level = "" if fault.severity is None else f"@{fault.severity:g}"
-    return [f"{i}|{fault.faultload.name}{level}" for i in ids]
+    levels = ["" if np.isnan(level) else f"@{level:g}" for level in severity]
+    return [f"{i}|{faultload}{level}" for i, level in zip(ids, levels, strict=True)]
 
 
 def _counts(n_id: int, n_ood: int, share: float | None, length: int | None) -> tuple[int, int]:

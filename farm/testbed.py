@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
-from farm import provenance
 from farm.api import (
     Cache,
     CalibrationRule,
@@ -29,22 +27,19 @@ from farm.api import (
     WorkloadSource,
 )
 from farm.cache import DiskCache
-from farm.config import ComponentSpec
+from farm.config import ComponentSpec, MonitorSpec, rule_for
 from farm.errors import ComponentFailure
 from farm.fitting import fit_monitors
 from farm.readouts import Readouts
 from farm.recorder import Recorder
 from farm.registry import Kind
+from farm.run_record import run_record
 from farm.stream import BenchmarkStream, Fault
 from farm.sut import SystemUnderTest
 from farm.threads import limited_threads
 
 Named = str | Mapping[str, Any]
 """A component's name, or a mapping with its name and parameters."""
-
-MARGIN = 1e-5
-"""A score this near its threshold, measured in the spread of the scores, may fall on the other side on
-another machine or in another batch size. Such rows are counted."""
 
 
 class Testbed:
@@ -81,13 +76,17 @@ class Testbed:
     def workload(self, source: Named | WorkloadSource) -> Workload:
         """Load a workload and check its splits."""
         made = source if isinstance(source, WorkloadSource) else _make("workload", source)
-        return cast(WorkloadSource, made).load(self.context)
+        recipe = cast(WorkloadSource, made)
+        return replace(recipe.load(self.context), recipe=recipe.recipe)
 
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
         made = source if isinstance(source, ModelSource) else _make("model", source)
+        recipe = cast(ModelSource, made)
         with limited_threads(self.context.threads):
-            return cast(ModelSource, made).classifier(workload, self.context)
+            classifier = recipe.classifier(workload, self.context)
+        classifier.recipe = recipe.recipe
+        return classifier
 
     def fit(
         self,
@@ -97,8 +96,17 @@ class Testbed:
         calibration: CalibrationRule | None = None,
     ) -> list[Monitor]:
         """Fit and calibrate monitors on ID data; raise where one of them fails."""
-        made = [m if isinstance(m, Monitor) else cast(Monitor, _make("monitor", m)) for m in monitors]
-        rules = {m.name: calibration or CalibrationRule() for m in made}
+        default = calibration or CalibrationRule()
+        made: list[Monitor] = []
+        rules: dict[str, CalibrationRule] = {}
+        for named in monitors:
+            if isinstance(named, Monitor):
+                monitor, own = named, None
+            else:
+                spec = MonitorSpec.model_validate(named)
+                monitor, own = cast(Monitor, spec.make("monitor")), spec.calibration
+            made.append(monitor)
+            rules[monitor.name] = rule_for(monitor, own, default)
         if failures := self.fit_all(made, classifier, workload, rules):
             raise ComponentFailure("; ".join(failures.values()))
         return made
@@ -143,8 +151,8 @@ class Testbed:
         stream: Stream,
         classifier: Classifier,
         monitors: Sequence[Monitor],
+        workload: Workload,
         *,
-        workload: Workload | None = None,
         batch_size: int = 64,
         layers: Sequence[str] = (),
         failures: Mapping[str, str] | None = None,
@@ -152,9 +160,11 @@ class Testbed:
     ) -> Readouts:
         """Run a finite stream through the system and give the readouts.
 
-        `failures` are monitors that did not get as far as this (shown, not run); `record` is kept with
-        the readouts.
+        `workload` is what classifier and monitors were fitted on: nothing of its training or validation
+        data may be in the stream. `failures` are monitors that did not get as far as this (shown, not run);
+        `record` is kept with the readouts.
         """
+        stream.guard(workload)
         failed = dict(failures or {})
         system = SystemUnderTest(classifier, [m for m in monitors if m.name not in failed], layers=layers)
         recorder = Recorder([m.name for m in system.monitors], layers)
@@ -165,64 +175,22 @@ class Testbed:
             for step in self.progress.track(steps, "streaming", total):
                 recorder.add(step)
         failed |= system.failures
-        readouts = recorder.readouts({}, failed)
-        workload_record = None
-        if workload:
-            sizes = {split.name: len(split) for split in workload.splits}
-            notes = dict(workload.notes)
-            workload_record = {"hash": workload.content_hash, "sizes": sizes, "notes": notes}
-            workload_record = {"name": workload.name, **workload_record}
-        return Readouts(
-            readouts.instances,
-            readouts.alarms,
-            {
-                **(record or {}),
-                "seed": self.context.seed,
-                "batch_size": batch_size,
-                "threads": self.context.threads,
-                "workload": workload_record,
-                "classifier": _classifier_record(classifier),
-                "classes": list(classifier.classes),
-                "stream": dict(stream.provenance),
-                "close_predictions": recorder.close_predictions,
-                "monitors": [_monitor_record(m, readouts, failed.get(m.name)) for m in monitors],
-                "versions": provenance.versions(),
-                "hardware": provenance.hardware(),
-                "peak_memory_bytes": provenance.peak_memory_bytes(),
-                "seconds": time.perf_counter() - started,
-            },
-            readouts.layers,
-        )
+        readouts = recorder.readouts(failed)
+        settings = {
+            "seed": self.context.seed,
+            "batch_size": batch_size,
+            "threads": self.context.threads,
+            "seconds": time.perf_counter() - started,
+            "close_predictions": recorder.close_predictions,
+        }
+        run = {
+            **(record or {}),
+            **settings,
+            "stream": dict(stream.provenance),
+            **run_record(workload, system, monitors, readouts, failed),
+        }
+        return replace(readouts, run=run)
 
 
 def _make(kind: Kind, named: Named) -> Any:
     return ComponentSpec.model_validate(named).make(kind)
-
-
-def _classifier_record(classifier: Classifier) -> dict[str, Any]:
-    return {"name": classifier.name, "digest": classifier.digest, "nbytes": classifier.nbytes}
-
-
-def _monitor_record(monitor: Monitor, readouts: Readouts, failure: str | None) -> dict[str, Any]:
-    """Tell all there is to tell of a monitor in a run."""
-    record: dict[str, Any] = {
-        "name": monitor.name,
-        "class": f"{type(monitor).__module__}:{type(monitor).__qualname__}",
-        "parameters": monitor.parameters,
-        "ranked": True,
-        "failure": failure,
-    }
-    if failure is not None:
-        return record
-    own = readouts.alarms[readouts.alarms["monitor"] == monitor.name]
-    in_distribution = own[~readouts.instances["is_ood"].to_numpy()]
-    realised = None if in_distribution.empty else float(1 - in_distribution["alarm"].mean())
-    thresholds = monitor.calibration.thresholds(readouts.instances["predicted"].to_numpy())
-    scores = own["score"].to_numpy()
-    near = np.abs(scores - thresholds) <= MARGIN * max(float(np.std(scores)), np.finfo(np.float64).tiny)
-    return record | {
-        "nbytes": monitor.nbytes,
-        "notes": dict(monitor.notes()),
-        "calibration": {**monitor.calibration.record(), "held_out_acceptance": realised},
-        "rows_near_threshold": int(near.sum()),
-    }

@@ -64,6 +64,11 @@ class Novelty(Faultload):
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_workload(self._workload)
+        if theirs.name == ours.name:
+            raise ParameterError(
+                f"workload: both are called '{ours.name}', so that their classes would count as the same; "
+                "expected another workload: give it a title of its own"
+            )
         known = self._known_classes(ours, theirs)
         split = {s.name: s for s in theirs.splits}[self._split]
         labels = known[split.labels]
@@ -100,8 +105,8 @@ def _index(classes: Sequence[str], name: str) -> int:
 
 
 def _number(workload: Workload, key: str | int, parameter: str) -> int:
-    """Find a class by name or by number (a number may be text, as JSON makes of keys)."""
-    found = _index(workload.classes, str(key))
+    """Find a class by number, or by name (a number may be text, as JSON makes of keys)."""
+    found = NO_ANSWER if isinstance(key, int) else _index(workload.classes, key)
     if found == NO_ANSWER and str(key).isdigit() and int(key) < len(workload.classes):
         found = int(key)
     if found == NO_ANSWER:

@@ -122,6 +122,7 @@ class LeNet(ModelSource):
             "threads": context.threads,
             "code": hashlib.blake2b(code.encode(), digest_size=16).hexdigest(),
             "torch": torch.__version__,
+            "numpy": np.__version__,
             "arithmetic": torch.backends.cpu.get_cpu_capability(),
         }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +80,12 @@ class OwnModule(ModelSource):
             order=_order(self._classes, workload),
             version=self._factory,
         )
-        classifier.observe(workload.train.images.read(np.arange(1)))
+        seen = classifier.observe(workload.train.images.read(np.arange(2)))
+        if seen.logits is not None and (seen.logits >= 0).all() and abs(seen.logits.sum(1) - 1).max() < 1e-3:
+            raise ExperimentError(
+                f"classifier.factory '{self._factory}' gives probabilities already; expected logits: "
+                "leave out its softmax, or use 'function'"
+            )
         return classifier
 
 
@@ -123,7 +130,10 @@ class OwnFunction(ModelSource):
             answers = np.asarray(function(ready), dtype=np.float64)
             return answers if order is None or answers.ndim != 2 else answers[:, order]
 
-        identity = repr((self._function, self._version, self._mean, self._std, self._size, self._classes))
+        settings = (self._function, self._version, self._mean, self._std, self._size, self._classes)
+        source = inspect.getsourcefile(function) if inspect.isroutine(function) else None
+        code = Path(source).read_bytes() if source else b""
+        identity = repr(settings) + hashlib.blake2b(code, digest_size=16).hexdigest()
         classifier = FunctionClassifier(call, workload.classes, name=self.name, version=identity)
         classifier.observe(workload.train.images.read(np.arange(1)))
         return classifier
@@ -135,7 +145,12 @@ def _load_weights(module: nn.Module, path: Path) -> None:
             weights: Any = load_file(path)
         else:
             weights = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, _unpickling_error()) as error:
+    except _unpickling_error() as error:
+        raise DataError(
+            f"classifier.weights '{path}' cannot be loaded: it holds pickled code or is damaged; expected a "
+            "state dict, whole and without pickled code"
+        ) from error
+    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(
             f"classifier.weights '{path}' cannot be loaded ({reason}); expected a state dict, whole and "
@@ -197,6 +212,11 @@ def _order(classes: Sequence[str] | None, workload: Workload) -> list[int] | Non
     """Say which output belongs to each of the workload's classes."""
     if classes is None:
         return None
+    if len(set(classes)) != len(classes) or len(classes) != len(workload.classes):
+        raise ParameterError(
+            f"classes has {len(classes)} names, {len(set(classes))} of them different; expected the "
+            f"{len(workload.classes)} of the workload, each once"
+        )
     for name in workload.classes:
         if name not in classes:
             raise ParameterError(f"classes lacks '{name}' of the workload; {suggestion(name, classes)}")

@@ -114,6 +114,11 @@ class TorchClassifier(Classifier):
             raise ComponentFailure(
                 f"classifier '{self.name}' returned shape {tuple(logits.shape)}; expected images x classes"
             )
+        if logits.shape[1] != len(self.classes):
+            raise ComponentFailure(
+                f"classifier '{self.name}' returned {logits.shape[1]} outputs; expected {len(self.classes)}, "
+                "one a class of the workload"
+            )
         return logits if self._order is None else logits[:, self._order]
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
@@ -157,16 +162,23 @@ def _device(name: str) -> torch.device:
 
 def _keep_input(layer: str, kept: dict[str, Tensor]) -> Any:
     def hook(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:  # noqa: ARG001
-        kept[layer] = inputs[0]
+        _keep(layer, inputs[0], kept)
 
     return hook
 
 
 def _keep_output(layer: str, kept: dict[str, Tensor]) -> Any:
     def hook(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG001
-        kept[layer] = output
+        _keep(layer, output, kept)
 
     return hook
+
+
+def _keep(layer: str, values: Tensor, kept: dict[str, Tensor]) -> None:
+    if layer in kept:
+        raise RuntimeError(f"layer '{layer}' runs twice in one pass; which of its values is meant?")
+    # A copy, since what comes next may work in place.
+    kept[layer] = values.detach().clone()
 
 
 def _per_channel(values: Sequence[float] | None) -> Tensor | None:

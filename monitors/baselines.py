@@ -78,7 +78,7 @@ class Random(_Blind):
         return 1.0 - self._rate
 
     def _fit(self, data: FitData) -> State:
-        return {"seed": np.array(derived_seed(data.seed, "random"))}
+        return {"seed": np.array(derived_seed(data.seed, "random", self.name))}
 
     def _load(self, state: State) -> None:
         self._seed = int(state["seed"])

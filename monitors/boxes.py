@@ -139,6 +139,6 @@ class BoxMonitor(Monitor):
         return np.where(score < NO_BOX, score, NO_BOX)
 
     def notes(self) -> Mapping[str, JSON]:
-        """How many classes have no box, and alarm always."""
+        """How many classes have no box, so that nothing is inside."""
         boxless = np.isinf(self._low).all(axis=(1, 2)).sum()
         return {"classes_without_box": int(boxless)}

@@ -27,6 +27,9 @@ class Odin(Monitor):
         Divides the logits.
     magnitude
         The step a pixel takes. None takes the one with the greatest summed confidence on ID validation data.
+    selection_temperature
+        The temperature at which that confidence is summed. Generalized ODIN has none (1). At a high one the
+        sum only ever grows with the magnitude, so that the largest wins whatever the data.
 
     Examples
     --------
@@ -38,11 +41,19 @@ class Odin(Monitor):
         "Liang, Li, Srikant: ODIN, ICLR 2018; parameters as in Hsu et al.: Generalized ODIN, CVPR 2020"
     )
 
-    def __init__(self, *, temperature: float = 1000.0, magnitude: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        temperature: float = 1000.0,
+        magnitude: float | None = None,
+        selection_temperature: float = 1.0,
+    ) -> None:
         check_number("temperature", temperature, above=0)
+        check_number("selection_temperature", selection_temperature, above=0)
         if magnitude is not None:
             check_number("magnitude", magnitude, low=0)
         self._temperature, self._asked = temperature, magnitude
+        self._selection_temperature = selection_temperature
 
     @property
     def needs(self) -> Needs:
@@ -57,7 +68,7 @@ class Odin(Monitor):
                 direction = self._direction(observation.images)
                 for i, magnitude in enumerate(candidates):
                     nudged = observation.images + np.float32(magnitude) * direction
-                    odds = log_odds_against(self._scaled_logits(nudged))
+                    odds = log_odds_against(self._logits(nudged) / self._selection_temperature)
                     sums[i] += (1 / (1 + np.exp(odds))).sum()
         return {"candidates": candidates, "sums": sums, "magnitude": candidates[sums.argmax()]}
 
@@ -69,13 +80,16 @@ class Odin(Monitor):
             assert observation.logits is not None  # the needs say so
             return log_odds_against(observation.logits / np.float32(self._temperature))
         images = observation.images
-        return log_odds_against(self._scaled_logits(images + self._magnitude * self._direction(images)))
+        nudged = images + self._magnitude * self._direction(images)
+        return log_odds_against(self._logits(nudged) / np.float32(self._temperature))
 
     def notes(self) -> Mapping[str, JSON]:
         """The magnitude in use, and the summed confidence that each candidate had."""
         candidates, sums = self.state["candidates"].tolist(), self.state["sums"].tolist()
         tried = {f"{c:g}": s for c, s in zip(candidates, sums, strict=True)} if self._asked is None else {}
-        return {"magnitude": float(self.state["magnitude"]), "summed_confidence": tried}
+        chosen = float(self.state["magnitude"])
+        at_edge = self._asked is None and chosen == max(MAGNITUDES)
+        return {"magnitude": chosen, "largest_tried": at_edge, "summed_confidence": tried}
 
     def _direction(self, images: Images) -> Images:
         """Give the sign, pixel by pixel, that raises the confidence in the predicted class."""
@@ -87,8 +101,7 @@ class Odin(Monitor):
         direction: Images = gradient.sign().numpy()
         return direction
 
-    def _scaled_logits(self, images: Images) -> np.ndarray:
+    def _logits(self, images: Images) -> np.ndarray:
         with torch.inference_mode():
-            logits = self.classifier.differentiable(torch.from_numpy(images))
-            scaled: np.ndarray = (logits / self._temperature).cpu().numpy()
-        return scaled
+            logits: np.ndarray = self.classifier.differentiable(torch.from_numpy(images)).cpu().numpy()
+        return logits

@@ -103,9 +103,6 @@ def test_an_empty_folder_may_be_filled(tmp_path):
     assert everything_in(tmp_path / "a") == ["x.txt"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="who comes second gets a StorageError, which the cache does not expect"
-)
 def test_who_comes_second_is_told_that_the_folder_exists(tmp_path):
     def fill():
         with new_folder(tmp_path / "a"), new_folder(tmp_path / "a") as faster:

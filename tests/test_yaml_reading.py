@@ -59,9 +59,6 @@ def test_yaml_makes_no_python_objects():
         parse_yaml("!!python/object/apply:os.getcwd []", "x.yaml")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a key that is a list or a mapping ends in a TypeError", raises=TypeError
-)
 @pytest.mark.parametrize("text", ["name: {{ title }}", "? [1, 2]\n: x"])
 def test_a_key_that_is_no_plain_value_is_told(text):
     with pytest.raises(ExperimentError, match="malformed YAML"):

@@ -113,7 +113,7 @@ def quantile_threshold(scores: FloatArray, accept: float) -> float:
     4.0
     """
     ordered = np.sort(scores)
-    # The 1e-9 keeps 0.95 * 20 = 19.000000000000004 from asking for a twentieth.
+    # The 1e-9 keeps 0.55 * 100 = 55.00000000000001 from asking for one more.
     rank = max(int(np.ceil(accept * len(ordered) - 1e-9)), 1)
     value = float(ordered[rank - 1])
     above = ordered[ordered > value]

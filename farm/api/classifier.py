@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +67,8 @@ class Classifier(ABC):
     name: str
     classes: tuple[str, ...]
     capabilities: Capabilities = Capabilities()
+    recipe: Mapping[str, Any] | None = None
+    """The name and the parameters that made it, where a recipe did."""
 
     @property
     @abstractmethod
@@ -113,7 +115,7 @@ class Classifier(ABC):
         predicted = probabilities.argmax(axis=1)
         observation = Observation(
             ids=np.arange(len(images)).astype(str) if ids is None else ids,
-            images=images,
+            images=images.view(),  # the caller's own array stays writeable
             probabilities=probabilities,
             predicted=predicted,
             confidence=probabilities[np.arange(len(predicted)), predicted],

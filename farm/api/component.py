@@ -45,6 +45,11 @@ class Component:
         """Every parameter with the value it has, defaults included."""
         return {name: p.default for name, p in parameters_of(type(self)).items()} | self._arguments
 
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Its name and every parameter: what provenance keeps."""
+        return {"name": self.name, **self.parameters}
+
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={v!r}" for k, v in self._arguments.items())
         return f"{type(self).__name__}({inside})"

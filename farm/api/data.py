@@ -126,21 +126,25 @@ class Split:
         for start in range(0, len(self), size):
             yield np.arange(start, min(start + size, len(self)))
 
-    @cached_property
+    @property
     def digests(self) -> list[bytes]:
-        """One content hash an image; pixels are range-checked on the way."""
-        found: list[bytes] = []
+        """One hash an image, by which copies are found; pixels are range-checked on the way."""
+        return self._hashes[0]
+
+    @cached_property
+    def _hashes(self) -> tuple[list[bytes], bytes]:
+        digests: list[bytes] = []
+        exact = hashlib.blake2b(digest_size=16)
         for indices in self.chunks(1024):
-            images = self.images.read(indices)
-            found += image_digests(check_images(images, self.name, self.ids[indices]))
-        return found
+            images = check_images(self.images.read(indices), self.name, self.ids[indices])
+            digests += image_digests(images)
+            exact.update(images.tobytes())
+        return digests, exact.digest()
 
     @cached_property
     def content_hash(self) -> str:
-        """One hash of images, labels, ids and groups."""
-        everything = hashlib.blake2b(digest_size=16)
-        for digest in self.digests:
-            everything.update(digest)
+        """One hash of images (every bit of them), labels, ids and groups."""
+        everything = hashlib.blake2b(self._hashes[1], digest_size=16)
         everything.update(self.labels.tobytes())
         everything.update("\x1f".join([*self.ids, *self.groups]).encode())
         return everything.hexdigest()
@@ -157,6 +161,8 @@ class Workload:
     test: Split
     notes: Mapping[str, JSON] = field(default_factory=dict)
     """What a reader must know, such as duplicates that were dropped; goes into the readouts."""
+    recipe: Mapping[str, JSON] = field(default_factory=dict)
+    """The name and the parameters that made it."""
 
     @property
     def splits(self) -> tuple[Split, Split, Split]:
@@ -272,4 +278,8 @@ class Stream(Protocol):
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most this many instances; each call starts over."""
+        ...
+
+    def guard(self, workload: Workload) -> None:
+        """Raise where an instance, or one of its group, is in the workload's training or validation data."""
         ...

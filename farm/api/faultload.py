@@ -63,8 +63,11 @@ class Faultload(Component, ABC):
     severities: ClassVar[tuple[float, ...]] = ()
     """The severities it knows; empty where severity means nothing, and is null."""
 
+    _n_classes: int = np.iinfo(np.int64).max  # until it is prepared, any label may be right
+
     def prepare(self, context: FaultContext) -> FaultTargets:
         """Choose the instances to act upon, and make ready what `apply` needs."""
+        self._n_classes = len(context.workload.classes)
         targets = self._prepare(context)
         where = f"faultload '{self.name}'"
         if not len(targets.indices):
@@ -89,11 +92,12 @@ class Faultload(Component, ABC):
             raise ComponentFailure(f"{who} failed at instance '{ids[0]}': {one_line(error)}") from error
         if faulted.images.shape != images.shape:
             raise ComponentFailure(f"{who} returned shape {faulted.images.shape}; expected {images.shape}")
-        if faulted.labels.shape != labels.shape:
-            shape = faulted.labels.shape
+        if np.shape(faulted.labels) != labels.shape:
+            shape = np.shape(faulted.labels)
             raise ComponentFailure(f"{who} returned labels of shape {shape}; expected {labels.shape}")
         try:
             check_images(faulted.images, who, ids)
+            check_labels(faulted.labels, self._n_classes, who, no_answer=True)
         except DataError as error:
             raise ComponentFailure(str(error)) from error
         return faulted

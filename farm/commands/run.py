@@ -8,20 +8,23 @@ import time
 from pathlib import Path
 
 from farm.config import load_experiment
+from farm.errors import DataError
 from farm.experiment import run_experiment
 from farm.files import check_free, numbered_folder
 from farm.progress import shown_progress
+from farm.readouts import Readouts
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the experiment, write the readouts, judge them, and say what to do next."""
     started = time.perf_counter()
     experiment, folder = load_experiment(options.experiment, options.set)
-    out = Path(options.out) if options.out else numbered_folder(Path("runs"), experiment.name)
-    check_free(out)  # now, not after the work is done
+    out = Path(options.out) if options.out else None
+    if out:
+        check_free(out)  # now, not after the work is done
     with shown_progress(quiet=options.quiet) as progress:
         readouts = run_experiment(experiment, folder, progress=progress)
-    readouts.save(out)
+    out = readouts.save(out) if out else save_numbered(readouts, Path("runs"), experiment.name)
     failures = [m for m in readouts.run["monitors"] if m["failure"]]
     if not options.readouts_only:
         from farm.commands.results import print_records
@@ -36,3 +39,14 @@ def run(options: argparse.Namespace) -> int:
     print("  farm describe monitor oob-isomap       what a monitor is, and its parameters")
     print(f"  farm run {options.experiment} --set seed=1       the same with other images and weights")
     return 1 if failures else 0
+
+
+def save_numbered(readouts: Readouts, parent: Path, name: str) -> Path:
+    """Save under the first free number, even where another run takes it in the same moment."""
+    while True:
+        folder = numbered_folder(parent, name)
+        try:
+            return readouts.save(folder)
+        except DataError:
+            if not folder.exists():
+                raise

@@ -129,8 +129,12 @@ def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | 
         )
     if images.ndim == 3:
         images = images[:, None]
-    elif images.ndim == 4 and images.shape[-1] in (1, 3):
+    elif images.shape[-1] in (1, 3):
         images = images.transpose(0, 3, 1, 2)
+    if images.shape[1] not in (1, 3):
+        raise DataError(
+            f"{path}: x_{split} has shape {images.shape}; expected 1 or 3 channels, first or last"
+        )
     ids = np.array([f"{title}/{split}/{i:06d}" for i in range(len(labels))])
     tracks = arrays.get(f"track_{split}")
     if tracks is not None and tracks.shape != labels.shape:

@@ -168,7 +168,6 @@ def test_a_rule_that_cannot_be_kept_is_refused(arguments, message):
         CalibrationRule(**arguments)
 
 
-@pytest.mark.xfail(strict=True, reason="a fixed threshold is not checked to be a finite number")
 @pytest.mark.parametrize("threshold", [math.nan, math.inf, "high"])
 def test_a_fixed_threshold_is_a_finite_number(threshold):
     with pytest.raises(ParameterError, match=r"calibration\.threshold"):

@@ -160,7 +160,6 @@ def test_a_missing_ability_is_named(needs):
         answering([[1, 0]]).resolve(Needs(**needs), "monitor 'm'")
 
 
-@pytest.mark.xfail(strict=True, reason="what a classifier returns is read outside the guard")
 def test_a_classifier_that_returns_a_list_fails_by_name_or_works():
     class Careless(Classifier):
         name, classes, digest, nbytes = "careless", CLASSES, "", None
@@ -174,7 +173,6 @@ def test_a_classifier_that_returns_a_list_fails_by_name_or_works():
         assert "careless" in str(failure)  # noqa: PT017
 
 
-@pytest.mark.xfail(strict=True, reason="activations are not checked against the batch")
 def test_a_classifier_that_skips_a_layer_it_was_asked_for_fails_by_name():
     class Forgetful(Classifier):
         name, classes, digest, nbytes = "forgetful", CLASSES, "", None

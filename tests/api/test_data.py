@@ -250,7 +250,6 @@ def test_a_pixel_out_of_range_is_told_with_split_and_id(tiny, split, pixel):
         load(replace(tiny, **{split: replace(part, images=Lazy(images))}))
 
 
-@pytest.mark.xfail(strict=True, reason="images in memory are checked before their split and ids are known")
 def test_a_pixel_of_images_in_memory_is_told_with_split_and_id(tiny):
     images = pixels(tiny.test, np.float32)
     images[4, 1, 2, 3] = np.nan
@@ -270,7 +269,6 @@ def test_repeated_class_names_are_told(tiny):
         check_workload(replace(tiny, classes=("ash", "birch", "ash", "cedar")))
 
 
-@pytest.mark.xfail(strict=True, reason="the dtype of labels is not checked")
 def test_labels_that_are_no_whole_numbers_are_told(tiny):
     with pytest.raises(DataError, match="float64"):
         check_workload(replace(tiny, train=replace(tiny.train, labels=tiny.train.labels.astype(float))))

@@ -102,7 +102,6 @@ def test_an_empty_batch_gets_no_scores(classifier):
     assert fitted(classifier).score(nothing).shape == (0,)
 
 
-@pytest.mark.xfail(strict=True, reason="scores are turned into an array outside the guard")
 @pytest.mark.parametrize("scores", [["high"] * N, [[1.0], [1.0, 2.0]]])
 def test_scores_that_are_no_numbers_are_a_failure_that_names_the_monitor(classifier, seen, scores):
     with pytest.raises(ComponentFailure, match="monitor 'fake-monitor'"):
@@ -198,7 +197,6 @@ def test_a_restored_monitor_scores_and_judges_as_the_fitted_one(classifier, seen
     assert other.nbytes == monitor.nbytes
 
 
-@pytest.mark.xfail(strict=True, reason="_load is called outside the guard")
 def test_a_state_that_cannot_be_unpacked_is_a_failure_that_names_the_monitor(classifier):
     class Strict(FakeMonitor):
         def _load(self, state):

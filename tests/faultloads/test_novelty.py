@@ -146,7 +146,6 @@ def test_a_wrong_word_is_told(arguments, message):
         registry.faultload("novelty", workload="theirs", **arguments)
 
 
-@pytest.mark.xfail(strict=True, reason="the type of `same` is not checked", raises=AttributeError)
 def test_what_is_no_mapping_is_told(ours):
     with pytest.raises(ParameterError, match="same"):
         prepare(ours, theirs("elm", "fir"), same=["elm"])

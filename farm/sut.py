@@ -25,6 +25,7 @@ from farm.api import (
     Policy,
     StrArray,
     Stream,
+    generator,
 )
 from farm.errors import ExperimentError, FarmError
 from farm.fitting import union_of_layers
@@ -75,6 +76,7 @@ class SystemUnderTest:
         self._layers = tuple(dict.fromkeys([*union_of_layers(monitors), *layers]))
         self._members = max((m.needs.members for m in monitors), default=0)
         self._policies = {m.name: policy() for m in monitors}
+        self._turns = generator(0, "system under test", "turns")
         if len(self._policies) != len(self.monitors):
             names = ", ".join(m.name for m in monitors)
             raise ExperimentError(f"monitors share a name ({names}); expected each once: set 'as'")
@@ -88,10 +90,10 @@ class SystemUnderTest:
                 f"({', '.join(self.classifier.classes[:3])}, ...); expected the same, in the same order"
             )
         self._warm_up(stream, batch_size)
-        for turn, batch in enumerate(stream.batches(batch_size)):
-            yield self._step(batch, turn)
+        for batch in stream.batches(batch_size):
+            yield self._step(batch)
 
-    def _step(self, batch: Batch, turn: int) -> Step:
+    def _step(self, batch: Batch) -> Step:
         ids, track = opaque(batch.ids), opaque(batch.track)
         start = time.perf_counter_ns()
         observation = self.classifier.observe(
@@ -99,7 +101,7 @@ class SystemUnderTest:
         )
         elapsed = time.perf_counter_ns() - start
         decisions: dict[str, Decision] = {}
-        for monitor in self._in_turn(turn):
+        for monitor in self._in_turn():
             try:
                 verdict = monitor.judge(observation)
             except FarmError as error:
@@ -110,25 +112,25 @@ class SystemUnderTest:
             decisions[monitor.name] = Decision(verdict.scores, verdict.alarms, cancelled, verdict.nanoseconds)
         return Step(batch, observation, elapsed, decisions)
 
-    def _in_turn(self, turn: int) -> Sequence[Monitor]:
-        """Give the monitors that still run, each time another one first.
+    def _in_turn(self) -> Sequence[Monitor]:
+        """Give the monitors that still run, in another order each time.
 
-        Whoever comes first finds the observation cold in the processor's cache; in turn, all do.
+        Whoever comes first, or after a monitor of another kind, finds the processor's caches cold: the
+        second of two equal monitors would seem twice as fast. In turn, all are met by the same.
         """
         running = [m for m in self.monitors if m.name not in self.failures]
-        first = turn % len(running) if running else 0
-        return running[first:] + running[:first]
+        return [running[i] for i in self._turns.permutation(len(running))]
 
     def _warm_up(self, stream: Stream, batch_size: int) -> None:
         """Let allocators and caches settle, so that the first instances are not timed as slow ones."""
         first = next(iter(stream.batches(batch_size)), None)
         if first is None:
             return
-        for turn in range(WARM_UP):
-            self._step(first, turn)
+        for _ in range(WARM_UP):
+            self._step(first)
         self.bare_microseconds = min(self._time(first, ()) for _ in range(WARM_UP))
         self.observing_microseconds = min(self._time(first, self._layers) for _ in range(WARM_UP))
-        for monitor in self._in_turn(0):
+        for monitor in self._in_turn():
             try:
                 monitor.restart()
             except FarmError as error:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from farm.api import JSON, Batch, Stream, Workload, check_images, check_labels, image_digests
+from farm.api import FAULT_MEASURES, JSON, Batch, Stream, Workload, check_images, check_labels, image_digests
 from farm.errors import DataError
 from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
-from farm.stream import check_unseen
+from farm.sources import check_unseen
 
 SCHEMA = 1
 _TEXT = ("ids", "category", "faultload", "track", "workload")
-_COLUMNS = (*_TEXT, "labels", "is_ood", "severity")
+_MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
+_COLUMNS = (*_TEXT, "labels", "is_ood", "severity", "episode", *_MEASURED)
 
 
 def write_benchmark(stream: Stream, folder: Path, batch_size: int = 256) -> None:
@@ -94,11 +95,13 @@ class StoredStream:
                 labels=rows["labels"].to_numpy(dtype=np.int64),
                 is_ood=rows["is_ood"].to_numpy(dtype=np.bool_),
                 severity=rows["severity"].to_numpy(dtype=np.float64),
+                episode=rows["episode"].to_numpy(dtype=np.int64),
+                **{name: rows[name].to_numpy(dtype=np.float64) for name in _MEASURED},
                 **text,
             )
 
     def guard(self, workload: Workload) -> None:
         """Raise where an image, or one of its group, is in the workload's training or validation data."""
-        for batch in self.batches(1024):
-            digests = image_digests(batch.images)
-            check_unseen(workload, digests, batch.track, batch.ids, str(self._folder))
+        digests = [digest for batch in self.batches(1024) for digest in image_digests(batch.images)]
+        ids, track = (self._index[column].to_numpy(dtype=object).astype(str) for column in ("ids", "track"))
+        check_unseen(workload, digests, track, ids, str(self._folder))

@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 from farm.errors import FarmError
 
-KINDS = ("monitors", "models", "faultloads", "workloads")
+KINDS = ("monitors", "models", "faultloads", "schedules", "workloads")
 FORMATS = ("table", "json", "csv", "latex", "markdown")
 
 
@@ -61,19 +61,43 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     run = _command(commands, "run", "farm.commands.run:run", "run an experiment and judge its readouts")
-    run.add_argument(
-        "experiment", metavar="FILE|NAME", help="an experiment file (YAML), or a shipped one by name"
-    )
+    _experiment(run)
     run.add_argument("--out", metavar="DIR", help="the run's new folder (default: runs/NAME-001, -002, ...)")
-    run.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="set one key, e.g. stream.ood_share=0.2 or monitors.0.tau=0.1; may be repeated",
-    )
     run.add_argument("--readouts-only", action="store_true", help="stop at the readouts; judge them later")
-    run.add_argument("--quiet", action="store_true", help="show no progress")
+
+    stream = _command(
+        commands, "stream", "farm.commands.stream:stream", "watch an experiment's stream while it runs"
+    )
+    stream.description = (
+        "Watch an experiment's stream while it runs, endless ones too (stream.length: endless): windowed "
+        "measures, false alarms, detection delays. Nothing is kept. Ctrl-C ends it."
+    )
+    _experiment(stream)
+    stream.add_argument("--live", action="store_true", help="update the table while it runs")
+    stream.add_argument("--length", type=int, metavar="N", help="stop after about this many instances")
+    stream.add_argument(
+        "--window", type=int, default=500, metavar="N", help="instances a window (default: 500)"
+    )
+
+    faults = commands.add_parser("faults", help="look at faults, or keep them as a benchmark set")
+    of_faults = faults.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    preview = _command(
+        of_faults, "preview", "farm.commands.faults:preview", "draw faults, severities side by side, as PNG"
+    )
+    preview.add_argument(
+        "faults", nargs="+", metavar="FAULT", help="a name, or '{name: ..., parameter: ...}'"
+    )
+    preview.add_argument("--workload", required=True, metavar="W", help="a name, or '{name: ..., ...}'")
+    preview.add_argument("--classifier", metavar="C", help="what attacks aim at, by name")
+    preview.add_argument("--out", required=True, metavar="FILE.png", help="the new picture")
+    preview.add_argument("--images", type=int, default=2, metavar="N", help="rows a fault (default: 2)")
+    preview.add_argument("--seed", type=int, default=0, metavar="N", help="the seed (default: 0)")
+    preview.add_argument("--quiet", action="store_true", help="show no progress")
+    write = _command(
+        of_faults, "write", "farm.commands.faults:write", "save an experiment's stream as a benchmark set"
+    )
+    _experiment(write)
+    write.add_argument("--out", required=True, metavar="DIR", help="the new folder")
 
     compare = _command(
         commands, "compare", "farm.commands.results:compare", "judge the readouts of one or more runs"
@@ -109,6 +133,20 @@ def _parser() -> argparse.ArgumentParser:
     describe.add_argument("name", metavar="NAME", help="a registered name, or module:Class")
     _format(describe, ("table", "json"))
     return parser
+
+
+def _experiment(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "experiment", metavar="FILE|NAME", help="an experiment file (YAML), or a shipped one by name"
+    )
+    command.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set one key, e.g. stream.ood_share=0.2 or monitors.0.tau=0.1; may be repeated",
+    )
+    command.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def _command(

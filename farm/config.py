@@ -9,9 +9,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast, get_args
+from typing import Annotated, Any, Self, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from farm import api, registry
 from farm.errors import ExperimentError, UserError, suggestion
@@ -73,25 +81,44 @@ class MonitorSpec(ComponentSpec):
 
 
 class FaultSpec(ComponentSpec):
-    """A faultload by name, at one severity."""
+    """A faultload by name, at one severity.
+
+    `share` is its part of the OOD instances beside other faults; `both` applies it to ID and OOD instances
+    alike, after all others.
+    """
 
     severity: float | None = Field(default=None, strict=True)
+    share: float = Field(default=1.0, gt=0, strict=True)
+    both: bool = Field(default=False, strict=True)
+
+
+def _length(value: Any) -> Any:
+    if value in (None, "endless") or (type(value) is int and value >= 1):
+        return value
+    raise ValueError(f"is {value!r}; expected a whole number of at least 1, or 'endless'")
+
+
+class OrderSpec(ComponentSpec):
+    """The order of a stream: `shuffled`, `sequential`, or a schedule by name."""
 
 
 class StreamSpec(_Strict):
     """What the stream is made of; or a benchmark set that was written to disk."""
 
-    order: str = "shuffled"
+    order: OrderSpec = Field(default=OrderSpec(name="shuffled"), strict=False)
     ood_share: float | None = None
-    length: int | None = None
+    length: Annotated[Any, AfterValidator(_length)] = None
     benchmark: str | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.benchmark and (unused := sorted(self.model_fields_set - {"benchmark"})):
             raise ValueError(f"'{unused[0]}' has no effect beside benchmark, which is a stream already")
-        if self.order not in ORDERS:
-            raise ValueError(f"order is '{self.order}'; expected one of: {', '.join(ORDERS)}")
+        timed = self.order.name not in ORDERS
+        if timed and self.ood_share is not None:
+            raise ValueError("'ood_share' has no effect on a stream with time; give its order a share")
+        if self.length == "endless" and not timed:
+            raise ValueError(f"length is 'endless'; a stream in the order '{self.order.name}' has an end")
         return self
 
 
@@ -105,11 +132,18 @@ class Experiment(_Strict):
     classifier: ComponentSpec
     monitors: list[MonitorSpec]
     calibration: CalibrationSpec = CalibrationSpec()
-    faultload: FaultSpec | None = None
+    faultload: list[FaultSpec] = []
     stream: StreamSpec = StreamSpec()
     batch_size: int = Field(default=64, ge=1)
     threads: int = Field(default=1, ge=1)
     layers: list[str] = []
+
+    @field_validator("faultload", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        if value is None:
+            return []
+        return value if isinstance(value, list) else [value]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -139,7 +173,33 @@ def load_experiment(where: str, overrides: Sequence[str] = ()) -> tuple[Experime
     values.setdefault("name", re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem))
     for text in overrides:
         override(values, text)
+    values["faultload"] = listed(values.get("faultload"), path.parent)
     return parse_experiment(values, str(path)), path.parent.resolve()
+
+
+def listed(faultload: Any, folder: Path) -> Any:
+    """Replace `{list: FILE, entry: NAME}` by what that file says under that name.
+
+    A list is looked for beside the experiment, then among those that ship with the testbed.
+    """
+    if not isinstance(faultload, dict) or "list" not in faultload:
+        return faultload
+    if set(faultload) != {"list", "entry"}:
+        raise ExperimentError("faultload: a list takes 'list' and 'entry', and nothing else")
+    name = str(faultload["list"])
+    beside, shipped = folder / name, EXPERIMENTS / "faultloads" / f"{name}.yaml"
+    path = beside if beside.is_file() else shipped
+    if not path.is_file():
+        known = [p.stem for p in (EXPERIMENTS / "faultloads").glob("*.yaml")]
+        raise ExperimentError(
+            f"faultload: list '{name}' is no file and not shipped; {suggestion(name, known)}"
+        )
+    entries = parse_yaml(path.read_text(encoding="utf-8"), str(path))
+    entry = str(faultload["entry"])
+    if not isinstance(entries, dict) or entry not in entries:
+        hint = suggestion(entry, entries) if isinstance(entries, dict) else "it holds no names"
+        raise ExperimentError(f"faultload: list '{name}' has no entry '{entry}'; {hint}")
+    return entries[entry]
 
 
 def find_experiment(where: str) -> Path:
@@ -162,7 +222,10 @@ def parse_experiment(values: Mapping[str, Any], where: str) -> Experiment:
     try:
         return Experiment.model_validate(values)
     except ValidationError as error:
-        raise ExperimentError(f"{where}: {_explain(error)}") from None
+        told = _explain(error)
+        if not isinstance(values.get("faultload"), list):
+            told = told.replace("faultload.0", "faultload")  # a single one is no list to who wrote it
+        raise ExperimentError(f"{where}: {told}") from None
 
 
 _RULES = {
@@ -187,10 +250,12 @@ def _explain(error: ValidationError) -> str:
         elif problem["type"] == "missing":
             messages.append(f"'{key}' is missing")
         elif problem["type"] == "value_error":
-            where = f"{key}: " if problem["loc"] else ""
-            messages.append(where + problem["msg"].removeprefix("Value error, "))
+            told = problem["msg"].removeprefix("Value error, ")
+            between = " " if told.startswith("is ") else ": "
+            messages.append(key + between + told if problem["loc"] else told)
         else:
             rule = _RULES.get(problem["type"]) or problem["msg"].removeprefix("Input should be ")
+            rule = rule.replace("greater than or equal to", "at least")
             messages.append(f"{key} is {problem['input']!r}; expected {rule}")
     return "; ".join(messages)
 

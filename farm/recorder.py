@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from farm.api import FAULT_MEASURES
 from farm.readouts import Readouts
 from farm.sut import Step
 
+_MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
 _INSTANCE_TYPES: Mapping[str, type] = {
     "position": np.int64,
     "id": np.str_,
@@ -23,6 +25,8 @@ _INSTANCE_TYPES: Mapping[str, type] = {
     "category": np.str_,
     "faultload": np.str_,
     "severity": np.float64,
+    "episode": np.int64,
+    **dict.fromkeys(_MEASURED, np.float64),
     "classifier_time_us": np.float64,
 }
 _ALARM_TYPES: Mapping[str, type] = {
@@ -86,6 +90,8 @@ class Recorder:
             category=batch.category,
             faultload=batch.faultload,
             severity=batch.severity,
+            episode=batch.episode,
+            **{name: getattr(batch, name) for name in _MEASURED},
             classifier_time_us=step.classifier_nanoseconds / 1e3 / n,
         )
         for name, decision in step.decisions.items():

@@ -18,16 +18,17 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from farm import api
 from farm.errors import ExperimentError, FarmError, ParameterError, UnknownNameError, one_line, suggestion
 
-Kind = Literal["workload", "model", "faultload", "monitor"]
+Kind = Literal["workload", "model", "faultload", "schedule", "monitor"]
 BASES: Mapping[Kind, type[api.Component]] = {
     "workload": api.WorkloadSource,
     "model": api.ModelSource,
     "faultload": api.Faultload,
+    "schedule": api.Schedule,
     "monitor": api.Monitor,
 }
 OURS = "farm-testbed"
@@ -68,6 +69,7 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
         target, ours = name, False
     else:
         known = entries(kind)
+        name = name if name in known else name.replace("_", "-")  # as other tools spell it
         if name not in known:
             raise UnknownNameError(f"{kind} '{name}' is not known; {suggestion(name, known)}")
         target, ours = known[name].target, known[name].owner == OURS
@@ -94,7 +96,7 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
     try:
         return getattr(module, attribute)
     except AttributeError:
-        if not ours and module_name.partition(".")[0] in OUR_PACKAGES:
+        if not ours and module_name in OUR_PACKAGES:
             hint = f"'{module_name}' is the testbed's own package: give your module another name"
         else:
             hint = suggestion(attribute, [n for n in vars(module) if not n.startswith("_")])
@@ -146,12 +148,17 @@ def make(
 
 def _check_types(cls: type[api.Component], parameters: Mapping[str, Any], what: str) -> None:
     """Compare what a file says with the constructor's own annotations."""
-    hints = get_type_hints(cls.__init__)
+    try:
+        hints = get_type_hints(cls.__init__)
+    except NameError:
+        return  # names that only a type checker imports
     for name, value in parameters.items():
         if name not in hints:
             continue
         try:
-            TypeAdapter(hints[name], config=ConfigDict(strict=True)).validate_python(value)
+            TypeAdapter(hints[name]).validate_python(value, strict=True)
+        except PydanticUserError:
+            continue  # a class of somebody's own, which no file can hold
         except ValidationError:
             told = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", str(hints[name]))
             raise ParameterError(f"{what}: {name} is {value!r}; expected {told}") from None

@@ -29,6 +29,7 @@ from farm.api import (
 )
 from farm.errors import ExperimentError, FarmError
 from farm.fitting import union_of_layers
+from farm.prefetch import ahead
 
 WARM_UP = 3
 
@@ -90,7 +91,9 @@ class SystemUnderTest:
                 f"({', '.join(self.classifier.classes[:3])}, ...); expected the same, in the same order"
             )
         self._warm_up(stream, batch_size)
-        for batch in stream.batches(batch_size):
+        batches = stream.batches(batch_size)
+        # One at a time is the faithful simulation: no thread may disturb its times.
+        for batch in batches if batch_size == 1 else ahead(batches):
             yield self._step(batch)
 
     def _step(self, batch: Batch) -> Step:
@@ -105,8 +108,9 @@ class SystemUnderTest:
             try:
                 verdict = monitor.judge(observation)
             except FarmError as error:
-                where = f"in the batch that begins with '{batch.ids[0]}'"
-                self.failures[monitor.name] = f"{error} ({where})"
+                who, where = f"monitor '{monitor.name}'", f"in the batch that begins with '{batch.ids[0]}'"
+                told = str(error) if str(error).startswith(who) else f"{who}: {error}"
+                self.failures[monitor.name] = f"{told} ({where})"
                 continue
             cancelled = self._policies[monitor.name].decide(verdict.alarms, observation)
             decisions[monitor.name] = Decision(verdict.scores, verdict.alarms, cancelled, verdict.nanoseconds)

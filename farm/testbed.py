@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from farm import registry
 from farm.api import (
     Cache,
     CalibrationRule,
@@ -21,22 +22,25 @@ from farm.api import (
     ModelSource,
     Monitor,
     Progress,
+    Schedule,
     Silent,
     Stream,
     Workload,
     WorkloadSource,
 )
 from farm.cache import DiskCache
-from farm.config import ComponentSpec, MonitorSpec, rule_for
-from farm.errors import ComponentFailure
+from farm.config import ComponentSpec, FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.errors import ComponentFailure, ExperimentError, UnknownNameError, suggestion
 from farm.fitting import fit_monitors
 from farm.readouts import Readouts
 from farm.recorder import Recorder
 from farm.registry import Kind
 from farm.run_record import run_record
-from farm.stream import BenchmarkStream, Fault
+from farm.sources import Fault
+from farm.stream import ORDERS, BenchmarkStream
 from farm.sut import SystemUnderTest
 from farm.threads import limited_threads
+from farm.timed_stream import TimedStream
 
 Named = str | Mapping[str, Any]
 """A component's name, or a mapping with its name and parameters."""
@@ -127,23 +131,52 @@ class Testbed:
         self,
         workload: Workload,
         classifier: Classifier,
-        faultload: Named | Faultload | None = None,
+        faultload: Named | Faultload | FaultSpec | Sequence[Named | Faultload | FaultSpec] | None = None,
         *,
         severity: float | None = None,
-        order: str = "shuffled",
+        order: Named | OrderSpec | Schedule = "shuffled",
         ood_share: float | None = None,
         length: int | None = None,
-    ) -> BenchmarkStream:
-        """Make a stream of ID test instances and, with a faultload, of OOD ones."""
-        fault = None
+    ) -> BenchmarkStream | TimedStream:
+        """Make a stream of ID test instances and, with faultloads, of OOD ones.
+
+        `order` is `shuffled`, `sequential`, or a schedule such as `{"name": "onset", "at": 500}`: then the
+        stream has time, and no end where no length is given. A faultload's mapping may say its `severity`,
+        its `share` of the OOD instances, and `both` where it changes ID and OOD instances alike.
+        """
+        named: Sequence[Any] = []
         if faultload is not None:
-            made = faultload if isinstance(faultload, Faultload) else _make("faultload", faultload)
-            rule = cast(Faultload, made)
+            single = isinstance(faultload, str | Mapping | Faultload | FaultSpec)
+            named = [faultload] if single else cast(Sequence[Any], faultload)
+        faults: list[Fault] = []
+        everywhere: list[Fault] = []
+        for one in named:
+            spec = None if isinstance(one, Faultload) else FaultSpec.model_validate(one)
+            rule = (
+                one
+                if isinstance(one, Faultload)
+                else cast(Faultload, cast(FaultSpec, spec).make("faultload"))
+            )
+            level = severity if spec is None or spec.severity is None else spec.severity
+            rule.check_severity(level)
             context = FaultContext(workload, workload.test, classifier, self.workload, self.context)
             with limited_threads(self.context.threads):
-                fault = Fault(rule, rule.prepare(context), severity)
+                fault = Fault(rule, rule.prepare(context), level, spec.share if spec else 1.0)
+            (everywhere if spec and spec.both else faults).append(fault)
+        schedule = order if isinstance(order, Schedule) else make_order(order)
+        seed = self.context.seed
+        if isinstance(schedule, Schedule):
+            return TimedStream(
+                workload, *faults, schedule=schedule, everywhere=everywhere, length=length, seed=seed
+            )
         return BenchmarkStream(
-            workload, fault, order=order, ood_share=ood_share, length=length, seed=self.context.seed
+            workload,
+            *faults,
+            everywhere=everywhere,
+            order=schedule,
+            ood_share=ood_share,
+            length=length,
+            seed=seed,
         )
 
     def run(
@@ -165,12 +198,14 @@ class Testbed:
         `record` is kept with the readouts.
         """
         stream.guard(workload)
+        if stream.length is None:
+            raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")
         failed = dict(failures or {})
         system = SystemUnderTest(classifier, [m for m in monitors if m.name not in failed], layers=layers)
         recorder = Recorder([m.name for m in system.monitors], layers)
         started = time.perf_counter()
         with limited_threads(self.context.threads):
-            total = None if stream.length is None else -(-stream.length // batch_size)
+            total = -(-stream.length // batch_size)
             steps = system.steps(stream, batch_size)
             for step in self.progress.track(steps, "streaming", total):
                 recorder.add(step)
@@ -190,6 +225,19 @@ class Testbed:
             **run_record(workload, system, monitors, readouts, failed),
         }
         return replace(readouts, run=run)
+
+
+def make_order(named: Named | OrderSpec) -> str | Schedule:
+    """Make a schedule by name; `shuffled` and `sequential` stay what they are."""
+    spec = OrderSpec.model_validate(named)
+    if spec.name in ORDERS:
+        if spec.parameters:
+            raise ExperimentError(f"stream.order '{spec.name}' takes no parameters; got {spec.parameters}")
+        return spec.name
+    if ":" not in spec.name and spec.name not in (known := registry.entries("schedule")):
+        hint = suggestion(spec.name, [*ORDERS, *known])
+        raise UnknownNameError(f"stream.order '{spec.name}' is not known; {hint}")
+    return cast(Schedule, spec.make("schedule"))
 
 
 def _make(kind: Kind, named: Named) -> Any:

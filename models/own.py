@@ -126,7 +126,7 @@ class OwnFunction(ModelSource):
 
         def call(images: Images) -> Any:
             with torch.inference_mode():
-                ready = prepare(torch.from_numpy(np.ascontiguousarray(images))).numpy()
+                ready = prepare(torch.from_numpy(np.require(images, requirements=["C", "W"]))).numpy()
             answers = np.asarray(function(ready), dtype=np.float64)
             return answers if order is None or answers.ndim != 2 else answers[:, order]
 

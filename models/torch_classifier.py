@@ -125,7 +125,7 @@ class TorchClassifier(Classifier):
         del members  # the capability is not declared, so nobody asks
         kept: dict[str, Tensor] = {}
         with torch.inference_mode(), self._hooks(layers, kept):
-            logits = self.differentiable(torch.from_numpy(np.ascontiguousarray(images)))
+            logits = self.differentiable(torch.from_numpy(np.require(images, requirements=["C", "W"])))
             # Softmax in double precision: in single, confident instances saturate to ties.
             probabilities = torch.softmax(logits.double(), dim=1)
         return RawOutputs(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -168,15 +170,33 @@ def test_what_cannot_be_kept_is_said_and_used_all_the_same(cache, notes):
     assert notes.said[0].endswith("going on without keeping it")
 
 
+@pytest.mark.parametrize("where", ["write_bytes", "write_text", "mkdir"])
+def test_a_full_disk_is_said_and_what_was_made_is_used_all_the_same(cache, notes, monkeypatch, where):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, where, full)
+        assert same(cache.arrays("kind", {}, Maker()))
+    (note,) = notes.said
+    assert re.fullmatch(
+        r"cache: cannot write .*: No space left on device; .*going on without keeping it", note
+    )
+    assert files(cache, "*") == []
+    make = Maker()
+    assert same(cache.arrays("kind", {}, make))
+    assert make.n == 1
+
+
 def test_who_is_overtaken_while_writing_goes_on_all_the_same(cache, monkeypatch):
-    whole = farm.cache.save_file
+    whole = farm.cache.save
 
-    def overtaken(arrays, path):
-        monkeypatch.setattr(farm.cache, "save_file", whole)
+    def overtaken(arrays):
+        monkeypatch.setattr(farm.cache, "save", whole)
         cache.arrays("kind", {}, Maker())  # somebody else is faster
-        whole(arrays, path)
+        return whole(arrays)
 
-    monkeypatch.setattr(farm.cache, "save_file", overtaken)
+    monkeypatch.setattr(farm.cache, "save", overtaken)
     assert same(cache.arrays("kind", {}, Maker()))
     make = Maker()
     assert same(cache.arrays("kind", {}, make))

@@ -17,6 +17,11 @@ import yaml
 
 from farm import Readouts
 from farm.cli import main
+from farm.commands.run import save_numbered
+from farm.config import parse_experiment
+from farm.errors import DataError
+from farm.experiment import run_experiment
+from farm.files import numbered_folder
 
 FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
 
@@ -239,6 +244,77 @@ def test_list_and_describe(capsys) -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["monitor", "model", "faultload", "workload"])
+def test_a_kind_may_be_listed_in_the_singular(capsys, kind) -> None:
+    assert main(["list", kind, "--format", "json"]) == 0
+    singular = capsys.readouterr().out
+    assert main(["list", f"{kind}s", "--format", "json"]) == 0
+    assert singular == capsys.readouterr().out
+    assert {record["kind"] for record in json.loads(singular)} == {kind}
+
+
+def test_of_two_runs_that_take_the_same_number_the_later_one_takes_the_next(
+    write, folder, monkeypatch
+) -> None:
+    assert main(["run", write(), "--quiet", "--out", "a"]) == 0
+    readouts = Readouts.load(folder / "a")
+    numbered, asked = numbered_folder, []
+
+    def stale(parent: Path, name: str) -> Path:
+        asked.append(name)
+        path = numbered(parent, name)
+        if len(asked) == 1:
+            readouts.save(path)  # somebody else is faster
+        return path
+
+    monkeypatch.setattr("farm.commands.run.numbered_folder", stale)
+    assert save_numbered(readouts, folder / "runs", "mine") == folder / "runs" / "mine-002"
+    assert {path.name for path in (folder / "runs").iterdir()} == {"mine-001", "mine-002"}
+    assert len(asked) == 2
+
+
+def test_what_is_no_race_for_a_number_is_told_once(folder, monkeypatch) -> None:
+    class Unsaveable:
+        def save(self, folder: Path) -> Path:
+            raise DataError("no such rows")
+
+    with pytest.raises(DataError, match="no such rows"):
+        save_numbered(Unsaveable(), folder / "runs", "mine")
+
+
+def test_two_experiments_with_modules_of_the_same_name_do_not_share_them(tmp_path, arrays) -> None:
+    values = {
+        "name": "x",
+        "workload": {"name": "npz", "path": "data.npz"},
+        "classifier": {"name": "function", "function": "theirs:predict"},
+        "monitors": ["max-softmax"],
+    }
+    runs = []
+    for name, module in (
+        ("one", MODULE),
+        ("other", MODULE.replace("[1 - level, level]", "[level, 1 - level]")),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "theirs.py").write_text(module)
+        np.savez(tmp_path / name / "data.npz", **arrays)
+        runs.append(run_experiment(parse_experiment(values, "x.yaml"), tmp_path / name))
+        assert "theirs" not in sys.modules
+        assert str(tmp_path / name) not in sys.path
+    one, other = (run.instances["predicted"].to_numpy() for run in runs)
+    assert np.array_equal(one, 1 - other)
+    assert runs[0].run["classifier"]["digest"] != runs[1].run["classifier"]["digest"]
+
+
+def test_a_run_tells_what_made_it(write, folder) -> None:
+    assert main(["run", write(), "--quiet", "--out", "r"]) == 0
+    run = json.loads((folder / "r" / "run.json").read_text())
+    assert run["workload"]["recipe"]["path"] == "data.npz"
+    assert run["classifier"]["recipe"]["function"] == "theirs:predict"
+    assert run["classifier"]["recipe"]["version"] == ""
+    assert {"experiment_commit", "testbed_commit"} <= set(run)
+    assert run["experiment_commit"] is None  # the experiment's folder is in no repository
+
+
 def test_version(capsys) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
@@ -266,7 +342,16 @@ def test_version(capsys) -> None:
         ({"workload": {"name": "npz", "path": "gone.npz"}}, "'gone.npz' is not there in"),
         ({"faultload": "novelty"}, "faultload 'novelty' needs the parameter 'workload'"),
         ({"stream": {"ood_share": 0.5}}, "stream.ood_share is 0.5; expected 0 where no faultload is named"),
-        ({"batch_size": 0}, "batch_size is 0; should be greater than or equal to 1"),
+        (
+            {"monitors": [{"name": "never", "calibration": {"accept": 0.9}}]},
+            "monitor 'never' sets its threshold itself (1), so that its calibration would have no effect",
+        ),
+        (
+            {"calibration": {"method": "id-extreme", "accept": 0.9}},
+            "calibration.accept is 0.9, which method 'id-extreme' would not use",
+        ),
+        ({"stream": {"order": "random"}}, "stream.order 'random' is not known; did you mean 'ramp'?"),
+        ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
         ({"layers": ["last-hidden"]}, "black box"),
     ],
 )
@@ -294,7 +379,11 @@ def test_other_mistakes(folder, fails, write) -> None:
         (lambda a: a.update(x_test=a["x_test"][:0], y_test=a["y_test"][:0]), "split 'test' is empty"),
         (lambda a: a["y_train"].__setitem__(0, 2), "class 'data-02' has 1 image(s); expected at least 2"),
         (lambda a: a["x_test"].__setitem__(0, a["x_train"][5]), "share 1 identical image(s)"),
-        (lambda a: a.pop("y_test"), "expected arrays x_train, y_train, x_test and y_test"),
+        (lambda a: a.pop("y_test"), "has x_test and no y_test; expected both"),
+        (
+            lambda a: [a.pop(k) for k in ("x_test", "y_test")],
+            "expected arrays x_train, y_train, x_test and y_test; found ['x_train', 'y_train'",
+        ),
     ],
 )
 def test_mistakes_in_the_data(write, fails, folder, arrays, change, message) -> None:

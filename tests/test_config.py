@@ -7,16 +7,19 @@ import re
 
 import pytest
 
+from farm.api import CalibrationRule
 from farm.config import (
     EXPERIMENTS,
+    CalibrationSpec,
     ComponentSpec,
     MonitorSpec,
     find_experiment,
     load_experiment,
     parse_experiment,
     resolved,
+    rule_for,
 )
-from farm.errors import ExperimentError, UnknownNameError, UserError
+from farm.errors import ExperimentError, ParameterError, UnknownNameError, UserError
 from farm.testing.fakes import FakeMonitor, TinyModel, TinySource
 
 GOOD = {"name": "x", "workload": "signs", "classifier": "lenet", "monitors": ["oob"]}
@@ -36,8 +39,8 @@ def write(tmp_path, text, name="mine.yaml"):
 def test_defaults_fill_what_is_not_said():
     experiment = parse()
     assert (experiment.seed, experiment.batch_size, experiment.threads) == (0, 64, 1)
-    assert (experiment.stream.order, experiment.calibration.accept) == ("shuffled", 0.95)
-    assert experiment.faultload is None
+    assert (experiment.stream.order.name, experiment.calibration.accept) == ("shuffled", 0.95)
+    assert experiment.faultload == []
 
 
 def test_every_other_key_of_a_component_is_its_parameter():
@@ -51,7 +54,7 @@ def test_severity_and_calibration_are_not_parameters():
         faultload={"name": "novelty", "severity": 2.0, "workload": "digits"},
         monitors=[{"name": "odin", "calibration": {"accept": 0.9}}],
     )
-    assert experiment.faultload.parameters == {"workload": "digits"}
+    assert experiment.faultload[0].parameters == {"workload": "digits"}
     assert experiment.monitors[0].parameters == {}
     assert experiment.monitors[0].calibration.rule().accept == 0.9
 
@@ -78,26 +81,32 @@ def test_severity_and_calibration_are_not_parameters():
             "monitors: 'oracle' is computed when judging; take it out of the list",
         ),
         ({"monitors": [{"name": "oob", "as": "oracle"}]}, "monitors: 'oracle' is computed when judging"),
-        ({"monitors": []}, "monitors is []; "),
-        ({"monitors": "oob"}, "monitors is 'oob'; "),
-        ({"seed": "x"}, "seed is 'x'; should be a valid integer"),
-        ({"seed": "3"}, "seed is '3'; should be a valid integer"),
-        ({"seed": True}, "seed is True; should be a valid integer"),
-        ({"seed": 1.0}, "seed is 1.0; should be a valid integer"),
-        ({"seed": -1}, "seed is -1; should be greater than or equal to 0"),
-        ({"seed": None}, "seed is None; should be a valid integer"),
-        ({"batch_size": 0}, "batch_size is 0; should be greater than or equal to 1"),
-        ({"threads": 0}, "threads is 0; should be greater than or equal to 1"),
-        ({"stream": {"length": 2.5}}, "stream.length is 2.5; should be a valid integer"),
-        ({"stream": {"ood_share": "half"}}, "stream.ood_share is 'half'; should be a valid number"),
-        ({"stream": {"order": 3}}, "stream.order is 3; should be a valid string"),
-        ({"calibration": {"accept": True}}, "calibration.accept is True; should be a valid number"),
-        ({"layers": [1]}, "layers.0 is 1; should be a valid string"),
-        ({"description": 3}, "description is 3; should be a valid string"),
-        ({"workload": 3}, "workload is 3; "),
-        ({"name": "a b"}, "name is 'a b'; "),
-        ({"name": "../up"}, "name is '../up'; "),
-        ({"faultload": {"name": "novelty", "severity": "strong"}}, "faultload.severity is 'strong'; "),
+        ({"monitors": []}, "monitors is empty; expected at least one"),
+        ({"monitors": "oob"}, "monitors is 'oob'; expected a list"),
+        ({"seed": "x"}, "seed is 'x'; expected a whole number"),
+        ({"seed": "3"}, "seed is '3'; expected a whole number"),
+        ({"seed": True}, "seed is True; expected a whole number"),
+        ({"seed": 1.0}, "seed is 1.0; expected a whole number"),
+        ({"seed": -1}, "seed is -1; expected at least 0"),
+        ({"seed": None}, "seed is None; expected a whole number"),
+        ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
+        ({"threads": 0}, "threads is 0; expected at least 1"),
+        (
+            {"stream": {"length": 2.5}},
+            "stream.length is 2.5; expected a whole number of at least 1, or 'endless'",
+        ),
+        ({"stream": {"ood_share": "half"}}, "stream.ood_share is 'half'; expected a number"),
+        ({"stream": {"order": 3}}, "stream.order is 3; expected a name, or keys and values with a name"),
+        ({"calibration": {"accept": True}}, "calibration.accept is True; expected a number"),
+        ({"layers": [1]}, "layers.0 is 1; expected text"),
+        ({"description": 3}, "description is 3; expected text"),
+        ({"workload": 3}, "workload is 3; expected a name, or keys and values with a name"),
+        ({"name": "a b"}, "name is 'a b'; expected letters, digits, '.', '_' and '-'"),
+        ({"name": "../up"}, "name is '../up'; expected letters, digits, '.', '_' and '-'"),
+        (
+            {"faultload": {"name": "novelty", "severity": "strong"}},
+            "faultload.severity is 'strong'; expected a number",
+        ),
         (
             {"faultload": "novelty", "stream": {"benchmark": "set"}},
             "stream.benchmark brings its own faults; take faultload out, or benchmark",
@@ -109,6 +118,84 @@ def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes, message):
         parse(**changes)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "other", [{"ood_share": 0.2}, {"length": 10}, {"order": "shuffled"}, {"order": "sequential"}]
+)
+def test_a_benchmark_is_a_stream_already(other):
+    (key,) = other
+    message = f"x.yaml: stream: '{key}' has no effect beside benchmark, which is a stream already"
+    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+        parse(stream={"benchmark": "set", **other})
+    assert parse(stream={"benchmark": "set"}).stream.benchmark == "set"
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (
+            {"order": {"name": "onset", "at": 3}, "ood_share": 0.5},
+            "'ood_share' has no effect on a stream with time",
+        ),
+        ({"length": "endless"}, "length is 'endless'; a stream in the order 'shuffled' has an end"),
+        ({"length": "long"}, "stream.length is 'long'; expected a whole number of at least 1, or 'endless'"),
+    ],
+)
+def test_a_stream_that_contradicts_itself_is_told(stream, message):
+    with pytest.raises(ExperimentError, match=re.escape(message)):
+        parse(stream=stream)
+
+
+@pytest.mark.parametrize("method", ["id-extreme", "fixed"])
+def test_an_acceptance_that_the_method_would_not_use_is_refused(method):
+    threshold = {"threshold": 1.0} if method == "fixed" else {}
+    message = f"calibration.accept is 0.9, which method '{method}' would not use; leave it out"
+    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+        parse(calibration={"method": method, "accept": 0.9, **threshold}).calibration.rule()
+    assert parse(calibration={"method": method, **threshold}).calibration.rule().method == method
+
+
+@pytest.mark.parametrize("method", ["id-quantile", "per-class"])
+def test_an_acceptance_that_the_method_uses_is_taken(method):
+    assert parse(calibration={"method": method, "accept": 0.9}).calibration.rule().accept == 0.9
+
+
+@pytest.mark.parametrize(
+    ("named", "threshold"),
+    [({"name": "oob", "tau": 0.25}, "0.25"), ("never", "1"), ("always", "-1"), ({"name": "random"}, "0.95")],
+)
+def test_a_calibration_beside_a_threshold_of_the_methods_own_is_refused(named, threshold):
+    monitor = ComponentSpec.model_validate(named).make("monitor")
+    default = CalibrationRule(accept=0.9)
+    assert rule_for(monitor, None, default) is default
+    message = (
+        f"monitor '{monitor.name}' sets its threshold itself ({threshold}), so that its calibration would "
+        "have no effect; leave one of them out"
+    )
+    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+        rule_for(monitor, CalibrationSpec(accept=0.8), default)
+
+
+def test_a_monitors_own_calibration_goes_before_that_of_the_experiment():
+    monitor = ComponentSpec.model_validate("oob").make("monitor")
+    assert rule_for(monitor, CalibrationSpec(accept=0.8), CalibrationRule(accept=0.9)).accept == 0.8
+
+
+def test_alias_is_no_second_spelling_of_as():
+    (spec,) = parse(monitors=[{"name": "oob", "alias": "two"}]).monitors
+    assert spec.alias is None
+    with pytest.raises(ParameterError, match=r"^monitor 'oob' has no parameter 'alias'; "):
+        spec.make("monitor")
+
+
+def test_a_misspelt_key_beside_parameters_gets_a_suggestion():
+    (spec,) = parse(monitors=[{"name": "oob", "calibratoin": {"accept": 0.9}}]).monitors
+    with pytest.raises(ParameterError, match=r"no parameter 'calibratoin'; did you mean 'calibration'\?$"):
+        spec.make("monitor")
+    fault = parse(faultload={"name": "novelty", "workload": "digits", "severty": 2}).faultload[0]
+    with pytest.raises(ParameterError, match=r"no parameter 'severty'; did you mean 'severity'\?$"):
+        fault.make("faultload")
 
 
 def test_all_mistakes_are_told_at_once():
@@ -148,6 +235,20 @@ def test_an_experiment_is_named_after_its_file_and_knows_its_folder(tmp_path):
     experiment, folder = load_experiment(write(tmp_path, MINIMAL))
     assert experiment.name == "mine"
     assert folder == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("my signs (2).yaml", "my-signs-2-"), ("ca\u00f1on.yaml", "ca-on"), ("a_b-c.1.yml", "a_b-c.1")],
+)
+def test_a_name_made_of_the_files_has_none_but_plain_characters(tmp_path, file, name):
+    assert load_experiment(write(tmp_path, MINIMAL, file))[0].name == name
+
+
+def test_a_name_of_its_own_is_never_changed(tmp_path):
+    assert load_experiment(write(tmp_path, MINIMAL + "name: x.1\n", "a b.yaml"))[0].name == "x.1"
+    with pytest.raises(ExperimentError, match="name is 'a b'; expected letters"):
+        load_experiment(write(tmp_path, MINIMAL + "name: a b\n", "a b.yaml"))
 
 
 def test_the_command_line_wins_over_the_file(tmp_path):
@@ -226,8 +327,8 @@ def test_every_shipped_experiment_is_well_formed_and_its_components_can_be_made(
     experiment, _ = load_experiment(str(path))
     experiment.workload.make("workload")
     experiment.classifier.make("model")
-    if experiment.faultload:
-        experiment.faultload.make("faultload")
+    for spec in experiment.faultload:
+        spec.make("faultload")
     assert [spec.make("monitor").name for spec in experiment.monitors] == [
         spec.alias or spec.name for spec in experiment.monitors
     ]
@@ -258,7 +359,7 @@ def test_a_resolved_experiment_tells_all_parameters_with_their_defaults():
     assert record["workload"]["frames"] == 4
     assert record["monitors"][0]["as"] == "fake"
     assert record["monitors"][0]["fixed_threshold"] is None
-    assert record["stream"] == {"order": "shuffled"}
+    assert record["stream"] == {"order": {"name": "shuffled"}}
 
 
 @pytest.mark.parametrize("value", [object(), float("nan")])

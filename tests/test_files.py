@@ -17,6 +17,7 @@ from farm.files import (
     new_folder,
     numbered_folder,
     read_json,
+    read_record,
     write_json,
 )
 
@@ -186,3 +187,18 @@ def test_a_missing_file_is_told(folder):
 def test_a_record_cannot_point_outside_its_folder(folder, name):
     with pytest.raises(DataError, match=re.escape(f"its record names the file '{name}'")):
         check_files(folder, {name: "0"})
+
+
+def test_a_record_must_have_what_a_record_has(tmp_path):
+    path = tmp_path / "run.json"
+    write_json(path, {"schema": 1, "files": {}})
+    assert read_record(path, 1, ["files"]) == {"schema": 1, "files": {}}
+    with pytest.raises(DataError, match=re.escape(f"{path} lacks the key 'layers'; was it edited?")):
+        read_record(path, 1, ["files", "layers"])
+    with pytest.raises(DataError, match=re.escape(f"{path}: schema is 1; expected 2")):
+        read_record(path, 2, [])
+
+
+def test_a_record_must_list_the_files_that_are_needed(folder):
+    with pytest.raises(DataError, match=re.escape(f"{folder}: its record does not list 'other'")):
+        check_files(folder, {}, ["other"])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from farm.api import LAST_HIDDEN, CalibrationRule
-from farm.errors import DataError, StorageError
+from farm.errors import DataError, ExperimentError, StorageError
 from farm.readouts import TIME_COLUMNS, Readouts
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, FakeMonitor, TinyModel, TinySource
 
-FILES = ("instances.parquet", "alarms.parquet", "run.json", "layer-last-hidden.npy")
+FILES = ("instances.parquet", "alarms.parquet", "run.json", "layer-0-last-hidden.npy")
 
 
 def run(batch_size=16, **arguments):
@@ -98,7 +99,7 @@ def test_another_batch_size_gives_the_same_instances_in_the_same_order(readouts)
     np.testing.assert_allclose(again.alarms["score"], readouts.alarms["score"], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-last-hidden.npy"])
+@pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy"])
 @pytest.mark.parametrize("where", [10, -10])
 def test_one_flipped_bit_is_noticed(folder, name, where):
     path = folder / name
@@ -146,15 +147,18 @@ def test_a_record_that_lacks_a_key_is_told(folder, key):
     record = json.loads((folder / "run.json").read_text())
     del record[key]
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=re.escape(str(folder / "run.json"))):
+    message = f"{folder / 'run.json'} lacks the key '{key}'; was it edited?"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         Readouts.load(folder)
 
 
-def test_a_record_that_does_not_list_a_file_is_told(folder):
+@pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy"])
+def test_a_record_that_does_not_list_a_file_is_told(folder, name):
     record = json.loads((folder / "run.json").read_text())
-    del record["files"]["alarms.parquet"]
+    del record["files"][name]
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=r"alarms\.parquet"):
+    message = f"{folder}: its record does not list '{name}'; was it edited?"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         Readouts.load(folder)
 
 
@@ -201,3 +205,81 @@ def test_layers_of_similar_names_are_kept_apart(tmp_path):
     layers = {"block/out": np.zeros((1, 2)), "block_out": np.ones((1, 2))}
     read = Readouts.load(Readouts(frame, frame, {}, layers).save(tmp_path / "run"))
     assert {name: values.max() for name, values in read.layers.items()} == {"block/out": 0, "block_out": 1}
+
+
+def test_layers_keep_their_real_shape_and_never_share_a_file(readouts, tmp_path):
+    layers = {
+        "conv/1": np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2),
+        "conv:1": np.arange(4, dtype=np.float32).reshape(2, 2),
+    }
+    folder = replace(readouts, layers=layers).save(tmp_path / "layers")
+    assert {path.name for path in folder.glob("*.npy")} == {"layer-0-conv_1.npy", "layer-1-conv_1.npy"}
+    read = Readouts.load(folder).layers
+    assert set(read) == set(layers)
+    assert all(np.array_equal(read[name], values) for name, values in layers.items())
+
+
+def test_monitors_never_see_the_ids_and_tracks_that_the_readouts_keep():
+    shown = []
+
+    def spy(observation):
+        shown.append(observation)
+        return np.zeros(len(observation))
+
+    bed = Testbed(seed=0)
+    workload = bed.workload(TinySource(tracks=(4, 3, 4), frames=3))
+    classifier = bed.classifier(TinyModel(), workload)
+    (monitor,) = bed.fit([FakeMonitor(name="spy", score=spy)], classifier, workload)
+    shown.clear()
+    faultload = FakeFaultload(transform=lambda x: 1 - x, label=-1, category="novelty", name="negative")
+    stream = bed.stream(workload, classifier, faultload, ood_share=0.25)
+    made = bed.run(stream, classifier, [monitor], workload).instances
+    real = {*workload.test.ids, *(f"{i}|negative" for i in workload.test.ids)}
+    assert set(made["id"]) <= real
+    assert made["id"][made["is_ood"]].str.endswith("|negative").all()
+    assert set(made["track"]) <= set(workload.test.groups)
+    parts = {
+        p for name in {*made["id"], *made["track"]} for p in re.split(r"[^0-9A-Za-z]", name) if len(p) > 3
+    }
+    assert {"tiny", "test", "track", "negative"} <= parts
+    for seen in shown:
+        for text in (*seen.ids, *seen.track):
+            assert not any(part in text for part in parts)
+
+
+# The record of a run -----------------------------------------------------------------------------------
+
+
+def test_the_record_of_the_run_is_handed_through():
+    told = run(record={"name": "mine", "experiment_commit": "abc"}).run
+    assert (told["name"], told["experiment_commit"], told["seed"]) == ("mine", "abc", 0)
+
+
+def test_the_record_tells_the_recipes_of_all_that_was_made(readouts):
+    told = readouts.run
+    source, model = TinySource(tracks=(4, 3, 4), frames=3), TinyModel()
+    assert json.loads(json.dumps(told["workload"]["recipe"])) == json.loads(json.dumps(source.recipe))
+    assert told["workload"]["recipe"]["frames"] == 3
+    assert told["classifier"]["recipe"] == model.recipe
+    assert told["stream"]["faults"][0]["parameters"]["category"] == "novelty"
+    assert "testbed_commit" in told
+    json.dumps(told, allow_nan=False)
+
+
+def test_the_record_tells_what_a_pass_costs_without_and_with_layers(readouts):
+    for key in ("bare_time_us", "observing_time_us"):
+        assert readouts.run["classifier"][key] > 0
+
+
+def test_monitors_are_fitted_by_name_with_an_alias_and_a_calibration_of_their_own():
+    bed = Testbed(seed=0)
+    workload = bed.workload(TinySource(tracks=(4, 3, 4), frames=3))
+    classifier = bed.classifier(TinyModel(), workload)
+    named = {"name": "max-softmax", "as": "softmax-80", "calibration": {"accept": 0.8}}
+    one, other, fake = bed.fit(
+        [named, "max-softmax", FakeMonitor()], classifier, workload, CalibrationRule(accept=0.9)
+    )
+    assert [m.name for m in (one, other, fake)] == ["softmax-80", "max-softmax", "fake-monitor"]
+    assert [m.calibration.asked_acceptance for m in (one, other, fake)] == [0.8, 0.9, 0.9]
+    with pytest.raises(ExperimentError, match="monitor 'never' sets its threshold itself"):
+        bed.fit([{"name": "never", "calibration": {"accept": 0.8}}], classifier, workload)

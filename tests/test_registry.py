@@ -154,6 +154,95 @@ def test_a_component_goes_by_its_registered_name_or_its_alias():
     assert registry.make("monitor", "oob-pca", {}, alias="planes").name == "planes"
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("oob", {"tau": "x"}, "monitor 'oob': tau is 'x'; expected float | None"),
+        ("oob", {"clusters": "3"}, "monitor 'oob': clusters is '3'; expected int"),
+        ("oob", {"clusters": True}, "monitor 'oob': clusters is True; expected int"),
+        ("oob", {"neurons": 3}, "monitor 'oob': neurons is 3; expected str | Sequence[int]"),
+        ("oob", {"layer": 1}, "monitor 'oob': layer is 1; expected str"),
+        ("random", {"rate": None}, "monitor 'random': rate is None; expected float"),
+    ],
+)
+def test_a_parameter_of_another_type_is_told_with_what_its_constructor_expects(name, parameters, message):
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        registry.make("monitor", name, parameters)
+
+
+def test_a_whole_number_will_do_for_a_number_and_a_list_for_a_sequence():
+    made = registry.monitor("oob", tau=1, neurons=[0, 3])
+    assert made.parameters["tau"] == 1
+    assert made.parameters["neurons"] == [0, 3]
+
+
+DEMANDING = """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from farm.api import Monitor
+if TYPE_CHECKING:
+    from nowhere import Unheard
+
+class Kernel:
+    pass
+
+@dataclass
+class Settings:
+    depth: int = 1
+
+class Plain(Monitor):
+    def _fit(self, data): return {}
+    def _load(self, state): pass
+    def _score(self, observation): return []
+
+class Typed(Plain):
+    def __init__(self, *, kernel: Kernel = Kernel(), settings: Settings = Settings(), depth: int = 1) -> None:
+        if depth > 3:
+            raise ValueError("no deeper than 3")
+        if depth < 0:
+            raise TypeError("depth must not be negative")
+
+class OnlyForCheckers(Plain):
+    def __init__(self, *, what: Unheard = None, depth: int = 1) -> None:
+        pass
+"""
+
+
+@pytest.fixture
+def demanding(tmp_path, monkeypatch):
+    (tmp_path / "demanding.py").write_text(DEMANDING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("demanding", None)
+
+
+@pytest.mark.usefixtures("demanding")
+@pytest.mark.parametrize(
+    ("depth", "reason"),
+    [(4, "ValueError: no deeper than 3"), (-1, "TypeError: depth must not be negative")],
+)
+def test_what_a_constructor_raises_names_the_component(depth, reason):
+    message = f"monitor 'demanding:Typed' cannot be made: {reason}"
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        registry.make("monitor", "demanding:Typed", {"depth": depth})
+
+
+@pytest.mark.usefixtures("demanding")
+def test_types_that_cannot_be_checked_are_the_components_own_affair():
+    made = registry.make("monitor", "demanding:Typed", {"kernel": object(), "depth": 2})
+    assert made.parameters["depth"] == 2
+    assert registry.make("monitor", "demanding:OnlyForCheckers", {"what": 3}).parameters["what"] == 3
+    with pytest.raises(ParameterError, match=r"^monitor 'demanding:Typed': depth is 'x'; expected int$"):
+        registry.make("monitor", "demanding:Typed", {"depth": "x"})
+
+
+def test_suggestions_include_what_an_experiment_may_say_beside_parameters():
+    message = "monitor 'oob' has no parameter 'calibrate'; did you mean 'calibration'?"
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        registry.make("monitor", "oob", {"calibrate": {}}, other_keys=["as", "calibration"])
+
+
 # module:attribute --------------------------------------------------------------------------------------
 
 
@@ -174,6 +263,16 @@ def test_a_misspelt_attribute_gets_a_suggestion():
     message = "module 'farm.testing.fakes' has no 'FakeMonitr'; did you mean 'FakeMonitor'?"
     with pytest.raises(ExperimentError, match=re.escape(message)):
         registry.component_class("monitor", "farm.testing.fakes:FakeMonitr")
+
+
+@pytest.mark.parametrize("package", registry.OUR_PACKAGES)
+def test_a_users_module_of_a_packages_name_is_told_that_the_name_is_taken(package):
+    message = (
+        f"classifier.factory: module '{package}' has no 'make_net'; '{package}' is the testbed's own package"
+        ": give your module another name"
+    )
+    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+        registry.import_target(f"{package}:make_net", "classifier.factory")
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from farm.api import (
     uniform_by_id,
 )
 from farm.errors import DataError, ExperimentError, ParameterError
-from farm.stream import BenchmarkStream, Fault, check_unseen
+from farm.sources import Fault, _fault_ids, check_unseen
+from farm.stream import BenchmarkStream
 from farm.testing.fakes import FakeFaultload, tiny_workload
 
-NUMBERS = {"severity"}
+NUMBERS = {"severity", "fault_linf", "fault_l2", "fault_success"}
 
 
 def whole(stream, size=1000):
@@ -213,14 +214,6 @@ def test_a_stream_can_be_run_again_from_the_start(tiny, fault):
     assert same(whole(stream), whole(stream))
 
 
-def test_a_part_of_a_batch_has_all_its_columns(tiny, fault):
-    batch = whole(BenchmarkStream(tiny, fault))
-    part = batch.part(3, 9)
-    assert len(part) == 6
-    assert part.ids.tolist() == batch.ids[3:9].tolist()
-    assert np.array_equal(part.images, batch.images[3:9])
-
-
 # Faults ------------------------------------------------------------------------------------------------
 
 
@@ -311,7 +304,8 @@ def test_a_novelty_image_planted_in_the_training_data_is_caught(tiny, split):
     n = len(other.test)
     targets = FaultTargets(other.test, "other", np.arange(n), np.full(n, -1), np.full(n, "novelty"))
     message = (
-        f"faultload 'abroad': 1 of its images are also in split '{split}', such as '{other.test.ids[9]}'; "
+        f"faultload 'abroad': 1 of its images are also in split '{split}' of workload 'tiny', such as "
+        f"'{other.test.ids[9]}'; "
         "expected none: benchmark data never fits or tunes anything"
     )
     with pytest.raises(DataError, match=re.escape(message)):
@@ -319,8 +313,48 @@ def test_a_novelty_image_planted_in_the_training_data_is_caught(tiny, split):
     BenchmarkStream(tiny, Fault(FakeFaultload(name="abroad"), targets))
 
 
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_a_group_of_the_fault_in_the_training_data_is_caught(tiny, split):
+    other = tiny_workload(classes=("elm", "fir"), name="other")
+    part, n = getattr(tiny, split), len(other.test)
+    groups = part.groups.astype(object)
+    groups[4] = other.test.groups[9]
+    related = replace(tiny, **{split: replace(part, groups=groups.astype(str))})
+    targets = FaultTargets(other.test, "other", np.arange(n), np.full(n, -1), np.full(n, "novelty"))
+    same_group = np.flatnonzero(other.test.groups == other.test.groups[9])
+    message = (
+        f"faultload 'abroad': {len(same_group)} of its images have a group that is also in split '{split}' "
+        f"of workload 'tiny', such as '{other.test.ids[same_group[0]]}'; expected none: benchmark data never "
+        "fits or tunes anything"
+    )
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        BenchmarkStream(related, Fault(FakeFaultload(name="abroad"), targets))
+
+
+def test_id_instances_that_were_trained_on_are_caught_when_the_stream_is_made(tiny):
+    planted = replace(tiny, test=replace(tiny.train, name="test"))
+    n = len(tiny.train)
+    message = f"workload 'tiny': {n} of its images are also in split 'train' of workload 'tiny'"
+    with pytest.raises(DataError, match=re.escape(message)):
+        BenchmarkStream(planted)
+
+
+def test_a_stream_is_guarded_against_whatever_workload_was_fitted_on(tiny):
+    stream = BenchmarkStream(tiny)
+    stream.guard(tiny)
+    other = replace(tiny, name="other", train=replace(tiny.test, name="train"))
+    message = f"workload 'tiny': {len(tiny.test)} of its images are also in split 'train' of workload 'other'"
+    with pytest.raises(DataError, match=re.escape(message)):
+        stream.guard(other)
+
+
+def test_ids_of_a_ramp_carry_the_severity_of_each_instance():
+    made = _fault_ids(np.array(["a", "b", "c"]), "fog", np.array([1.0, 2.5, np.nan]))
+    assert made == ["a|fog@1", "b|fog@2.5", "c|fog"]
+
+
 def test_splits_that_share_nothing_pass(tiny):
-    check_unseen(tiny.train, tiny.test, "here")
+    check_unseen(tiny, tiny.test.digests, tiny.test.groups, tiny.test.ids, "here")
 
 
 def test_provenance_tells_what_made_the_stream(tiny, fault):
@@ -329,12 +363,15 @@ def test_provenance_tells_what_made_the_stream(tiny, fault):
     assert (told["order"], told["asked_ood_share"], told["seed"]) == ("shuffled", 0.25, 6)
     assert (told["length"], told["n_ood"], told["ood_share"]) == (40, 10, 0.25)
     assert told["workload_hash"] == tiny.test.content_hash
-    assert told["fault"]["name"] == "negative"
-    assert told["fault"]["targets_hash"] == tiny.test.content_hash
+    (first,) = told["faults"]
+    assert first["name"] == "negative"
+    assert first["parameters"] == fault.faultload.parameters
+    assert first["parameters"]["label"] == NO_ANSWER
+    assert first["targets_hash"] == tiny.test.content_hash
 
 
 def test_a_stream_of_id_instances_alone_has_no_fault(tiny):
     stream = BenchmarkStream(tiny)
-    assert (stream.n_ood, stream.provenance["fault"]) == (0, None)
+    assert (stream.n_ood, stream.provenance["faults"]) == (0, [])
     assert not whole(stream).is_ood.any()
     assert stream.classes == tiny.classes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from farm.api import LAST_HIDDEN, CalibrationRule, Labelled, Needs
 from farm.errors import ComponentFailure, DataError, ExperimentError
 from farm.stream import BenchmarkStream
-from farm.sut import WARM_UP, SystemUnderTest
+from farm.sut import WARM_UP, SystemUnderTest, opaque
 from farm.testing.fakes import FakeClassifier, FakeMonitor
 
 
@@ -46,16 +47,30 @@ def run(classifier, monitors, stream, size=6, **settings):
 def test_the_classifier_runs_once_a_batch_whatever_the_number_of_monitors(
     classifier, ready, stream, n_monitors
 ):
+    calls: list[int] = []
+
+    class Counted:
+        """The stream, which notes how often the classifier was asked before each batch of the last pass."""
+
+        classes = stream.classes
+
+        def batches(self, size):
+            calls.clear()
+            for batch in stream.batches(size):
+                calls.append(classifier.calls)
+                yield batch
+
     monitors = ready(*map(str, range(n_monitors)), needs=Needs(layers=(LAST_HIDDEN,)))
-    _, steps = run(classifier, monitors, stream)
-    assert len(steps) == 4
-    assert classifier.calls == len(steps) + WARM_UP
+    _, steps = run(classifier, monitors, Counted())
+    # Batches are made ahead, so that only the whole pass can be counted.
+    assert len(steps) == len(calls) == 4
+    assert classifier.calls - calls[0] == 4
 
 
 def test_every_monitor_judges_every_batch(classifier, ready, stream):
     _, steps = run(classifier, ready("a", "b"), stream)
     for step in steps:
-        assert list(step.decisions) == ["a", "b"]
+        assert sorted(step.decisions) == ["a", "b"]
         for decision in step.decisions.values():
             assert len(decision.scores) == len(decision.alarms) == len(decision.cancelled) == len(step.batch)
     assert sum(len(step.batch) for step in steps) == 20
@@ -117,9 +132,13 @@ def test_a_monitor_that_fails_is_left_out_from_then_on_and_the_others_go_on(clas
     (failing,) = ready("failing", score=failing_after(n, ValueError("out of planes")))
     system, steps = run(classifier, [failing, healthy], stream)
     assert list(system.failures) == ["failing"]
-    assert "monitor 'failing' failed at instance" in system.failures["failing"]
-    assert "ValueError: out of planes" in system.failures["failing"]
-    assert sum("failing" in step.decisions for step in steps) == max(n - 1 - WARM_UP, 0)
+    judged = max(n - 1 - WARM_UP, 0)
+    begins = next(iter(stream.batches(6))) if not judged else list(stream.batches(6))[judged]
+    assert system.failures["failing"] == (
+        "monitor 'failing' failed in score: ValueError: out of planes "
+        f"(in the batch that begins with '{begins.ids[0]}')"
+    )
+    assert sum("failing" in step.decisions for step in steps) == judged
     for step, reference in zip(steps, alone, strict=True):
         assert np.array_equal(step.decisions["healthy"].scores, reference.decisions["healthy"].scores)
 
@@ -138,10 +157,15 @@ def test_a_monitor_that_failed_once_does_not_come_back(classifier, ready, stream
     assert [list(step.decisions) for step in steps] == [[]] * 4
 
 
-def test_the_users_mistake_ends_the_run(classifier, ready, stream):
-    (monitor,) = ready("m", score=failing_after(1, DataError("the file is gone")))
-    with pytest.raises(DataError, match="the file is gone"):
-        run(classifier, [monitor], stream)
+def test_the_users_mistake_in_a_monitor_makes_that_monitor_fail_alone(classifier, ready, stream):
+    (healthy,) = ready("healthy")
+    (monitor,) = ready("m", score=failing_after(1 + WARM_UP + 1, DataError("the file is gone")))
+    system, steps = run(classifier, [monitor, healthy], stream)
+    assert system.failures == {
+        "m": f"monitor 'm': the file is gone (in the batch that begins with '{steps[1].batch.ids[0]}')"
+    }
+    assert ["m" in step.decisions for step in steps] == [True, False, False, False]
+    assert all("healthy" in step.decisions for step in steps)
 
 
 def test_a_classifier_that_fails_ends_the_run(tiny, stream):
@@ -169,8 +193,11 @@ def test_two_monitors_of_one_name_are_refused(classifier):
 
 
 def test_an_uncalibrated_monitor_is_left_out_with_its_reason(classifier, stream):
-    system, _ = run(classifier, [FakeMonitor(name="raw").fit([], classifier)], stream)
-    assert system.failures == {"raw": "monitor 'raw' is not calibrated; call calibrate first"}
+    system, steps = run(classifier, [FakeMonitor(name="raw").fit([], classifier)], stream)
+    assert system.failures == {
+        "raw": "monitor 'raw' is not calibrated; call calibrate first "
+        f"(in the batch that begins with '{steps[0].batch.ids[0]}')"
+    }
 
 
 def test_a_monitor_that_remembers_starts_afresh_after_the_warm_up(classifier, ready, stream):
@@ -221,7 +248,7 @@ def test_a_policy_that_remembers_starts_afresh_after_the_warm_up(classifier, rea
     assert cancelled.tolist() == [True] + [False] * 19
 
 
-def test_monitors_see_ids_and_tracks_but_no_truth(tiny, classifier, ready, stream):
+def test_monitors_see_opaque_ids_and_tracks_and_no_truth(tiny, classifier, ready, stream):
     seen = []
 
     def score(observation):
@@ -231,8 +258,13 @@ def test_monitors_see_ids_and_tracks_but_no_truth(tiny, classifier, ready, strea
     run(classifier, ready("spy", score=score), stream, 20)
     last = seen[-1]
     batch = next(stream.batches(20))
-    assert last.ids.tolist() == batch.ids.tolist()
-    assert last.track.tolist() == batch.track.tolist()
+    for shown, real in ((last.ids, batch.ids), (last.track, batch.track)):
+        assert shown.tolist() == opaque(real).tolist()
+        # Who is the same and who is not can be seen, and nothing else.
+        assert len(set(zip(shown, real, strict=True))) == len(set(shown)) == len(set(real))
+        for text, name in zip(shown, real, strict=True):
+            assert re.fullmatch("[0-9a-f]{16}", text)
+            assert not any(part in text for part in re.split(r"[^0-9A-Za-z]", name) if len(part) > 1)
     assert not hasattr(last, "labels")
     assert not hasattr(last, "is_ood")
 
@@ -248,3 +280,132 @@ def test_the_classifiers_time_is_around_the_classifier_alone(classifier, ready, 
     _, steps = run(classifier, ready("a", "b"), stream)
     assert [step.classifier_nanoseconds for step in steps] == [5] * 4
     assert all(decision.nanoseconds > 0 for step in steps for decision in step.decisions.values())
+
+
+# Nobody disturbs anybody ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["images", "logits", "probabilities", "predicted", "ids", "track", "layer"])
+def test_a_monitor_that_writes_into_what_it_sees_fails_alone(classifier, ready, stream, what):
+    needs = Needs(layers=(LAST_HIDDEN,))
+
+    def spoil(observation):
+        array = observation.features(LAST_HIDDEN) if what == "layer" else getattr(observation, what)
+        array[:] = array[::-1].copy()
+        return np.zeros(len(observation))
+
+    def score(observation):
+        return observation.features(LAST_HIDDEN).sum(axis=1) + observation.logits.max(axis=1)
+
+    (healthy,) = ready("healthy", score=score, needs=needs)
+    _, alone = run(classifier, [healthy], stream)
+    (spoiler,) = ready("spoiler", needs=needs, fixed_threshold=1.0)
+    spoiler._score_with = spoil
+    for monitors in ([spoiler, healthy], [healthy, spoiler]):
+        system, steps = run(classifier, monitors, stream)
+        assert list(system.failures) == ["spoiler"]
+        assert "monitor 'spoiler' failed in score: ValueError: " in system.failures["spoiler"]
+        assert "read-only" in system.failures["spoiler"]
+        for step, reference in zip(steps, alone, strict=True):
+            assert np.array_equal(step.decisions["healthy"].scores, reference.decisions["healthy"].scores)
+            assert np.array_equal(step.observation.images, step.batch.images)
+
+
+def test_a_monitor_cannot_replace_a_layer_for_the_others(classifier, ready, stream):
+    def spoil(observation):
+        observation.activations[LAST_HIDDEN] = np.zeros(1)
+
+    (spoiler,) = ready("spoiler", needs=Needs(layers=(LAST_HIDDEN,)), fixed_threshold=1.0)
+    spoiler._score_with = spoil
+    system, steps = run(classifier, [spoiler], stream)
+    assert "monitor 'spoiler' failed in score: TypeError" in system.failures["spoiler"]
+    assert steps[0].observation.features(LAST_HIDDEN).shape == (6, 4)
+
+
+def test_a_monitor_sees_only_the_layers_that_it_declared(classifier, ready, stream):
+    seen = {}
+
+    def spy(name):
+        def score(observation):
+            seen[name] = set(observation.activations)
+            return np.zeros(len(observation))
+
+        return score
+
+    (one,) = ready("one", score=spy("one"), needs=Needs(layers=(LAST_HIDDEN,)))
+    (none,) = ready("none", score=spy("none"))
+    run(classifier, [one, none], stream)
+    assert seen == {"one": {LAST_HIDDEN}, "none": set()}
+
+
+def test_a_layer_that_only_others_declared_makes_a_monitor_fail_alone(classifier, ready, stream):
+    (one,) = ready("one", score=lambda o: o.features(LAST_HIDDEN)[:, 0], needs=Needs(layers=(LAST_HIDDEN,)))
+    (sly,) = ready("sly", fixed_threshold=1.0)
+    sly._score_with = lambda o: o.features(LAST_HIDDEN)[:, 0]
+    system, _ = run(classifier, [one, sly], stream)
+    assert list(system.failures) == ["sly"]
+    assert "layer 'last-hidden' was not observed; declare it in the monitor's needs" in system.failures["sly"]
+
+
+def test_every_monitor_is_judged_first_at_times_and_results_do_not_depend_on_it(classifier, ready, stream):
+    order = []
+
+    def noting(name):
+        def score(observation):
+            order.append(name)
+            return observation.images.mean(axis=(1, 2, 3))
+
+        return score
+
+    def scores(*names):
+        monitors = [ready(name, score=noting(name))[0] for name in names]
+        order.clear()
+        _, steps = run(classifier, monitors, stream, 1)
+        return {name: np.concatenate([s.decisions[name].scores for s in steps]).tolist() for name in names}
+
+    together = scores("a", "b", "c")
+    rounds = [order[i : i + 3] for i in range(0, len(order), 3)]
+    assert all(sorted(names) == ["a", "b", "c"] for names in rounds)
+    assert {names[0] for names in rounds} == {"a", "b", "c"}
+    before, again = list(order), scores("a", "b", "c")
+    assert order == before  # the order is no chance
+    assert together == again == scores("c", "a", "b")
+    assert scores("b")["b"] == together["b"]
+
+
+def test_a_reset_that_fails_makes_that_monitor_fail_alone(classifier, ready, stream):
+    class Stuck(FakeMonitor):
+        stuck = False
+
+        def reset(self):
+            if self.stuck:
+                raise OSError("no")
+
+    stuck = Stuck(name="stuck", fixed_threshold=1.0).fit([], classifier)
+    seen = classifier.observe(np.zeros((1, 3, 8, 8), np.float32))
+    stuck.calibrate([Labelled(seen, np.zeros(1, int))], CalibrationRule(), 4)
+    stuck.stuck = True
+    system, steps = run(classifier, [stuck, *ready("healthy")], stream)
+    assert system.failures == {"stuck": "monitor 'stuck' failed in reset: OSError: no"}
+    assert [list(step.decisions) for step in steps] == [["healthy"]] * 4
+
+
+def test_the_warm_up_times_a_pass_without_and_with_layers(tiny, stream):
+    asked = []
+
+    class Watched(FakeClassifier):
+        def _forward(self, images, layers, members):
+            asked.append(tuple(layers))
+            return super()._forward(images, layers, members)
+
+    watched = Watched(lambda x: np.full((len(x), 4), 0.25), tiny.classes, layers={"fc": lambda x: x[:, 0, 0]})
+    system, steps = run(watched, [], stream, layers=["fc"])
+    assert system.bare_microseconds > 0
+    assert system.observing_microseconds > 0
+    assert asked[WARM_UP : 3 * WARM_UP] == [()] * WARM_UP + [("fc",)] * WARM_UP
+    assert asked[3 * WARM_UP :] == [("fc",)] * len(steps)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], []])
+def test_opaque_names_are_text_of_one_width(names):
+    assert opaque(np.array(names, dtype=str)).dtype == np.dtype("U16")

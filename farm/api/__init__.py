@@ -42,6 +42,7 @@ from farm.api.data import (
 )
 from farm.api.faultload import (
     CATEGORIES,
+    FAULT_MEASURES,
     Category,
     FaultContext,
     Faulted,
@@ -59,10 +60,13 @@ from farm.api.observation import (
 )
 from farm.api.policy import Cancel, Policy
 from farm.api.progress import Progress, Silent
-from farm.api.randomness import derived_seed, generator, uniform_by_id
+from farm.api.randomness import PerInstance, derived_seed, generator, uniform_by_id
+from farm.api.schedule import Schedule, Stretch
+from farm.api.transformation import Transformation, at_severity
 
 __all__ = [
     "CATEGORIES",
+    "FAULT_MEASURES",
     "JSON",
     "LAST_HIDDEN",
     "NO_ANSWER",
@@ -96,17 +100,22 @@ __all__ = [
     "Needs",
     "NoCache",
     "Observation",
+    "PerInstance",
     "Policy",
     "Progress",
     "RawOutputs",
+    "Schedule",
     "Silent",
     "Split",
     "State",
     "StrArray",
     "Stream",
+    "Stretch",
+    "Transformation",
     "Verdict",
     "Workload",
     "WorkloadSource",
+    "at_severity",
     "check_choice",
     "check_disjoint",
     "check_images",

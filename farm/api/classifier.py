@@ -16,7 +16,7 @@ from farm.api.component import Component
 from farm.api.context import Context
 from farm.api.data import Workload
 from farm.api.observation import Observation
-from farm.errors import ComponentFailure, RequirementError, UserError, one_line, suggestion
+from farm.errors import ComponentFailure, Failure, RequirementError, UserError, one_line, suggestion
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -102,7 +102,7 @@ class Classifier(ABC):
         """
         try:
             raw = self._forward(images, layers, members)
-        except UserError:
+        except (UserError, Failure):
             raise
         except Exception as error:
             raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
@@ -115,7 +115,7 @@ class Classifier(ABC):
         predicted = probabilities.argmax(axis=1)
         observation = Observation(
             ids=np.arange(len(images)).astype(str) if ids is None else ids,
-            images=images.view(),  # the caller's own array stays writeable
+            images=images,
             probabilities=probabilities,
             predicted=predicted,
             confidence=probabilities[np.arange(len(predicted)), predicted],

@@ -61,8 +61,10 @@ def parameters_of(cls: type) -> Mapping[str, inspect.Parameter]:
     return {n: p for n, p in signature.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def _takes(cls: type, name: str) -> bool:
-    signature = inspect.signature(cls).parameters
+def _takes(cls: type[Any], name: str) -> bool:
+    if cls.__init__ is object.__init__:
+        return False  # its signature would be that of `__new__`, which takes everything
+    signature = inspect.signature(cls.__init__).parameters
     return name in signature or any(p.kind is p.VAR_KEYWORD for p in signature.values())
 
 

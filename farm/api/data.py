@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,7 +242,11 @@ def copies_of(reference: Split, digests: Sequence[bytes]) -> IntArray:
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive instances of a stream, with the truth that only the oracle may see."""
+    """Consecutive instances of a stream, with the truth that only the oracle may see.
+
+    `episode` numbers the faults that come over a stream with time (-1: outside of any); the last
+    three columns are what faults measured of their change (NaN: nothing).
+    """
 
     ids: StrArray
     images: Images
@@ -253,13 +257,13 @@ class Batch:
     severity: FloatArray
     track: StrArray
     workload: StrArray
+    episode: IntArray
+    fault_linf: FloatArray
+    fault_l2: FloatArray
+    fault_success: FloatArray
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def part(self, start: int, stop: int) -> Self:
-        """Cut out consecutive instances."""
-        return type(self)(**{name: getattr(self, name)[start:stop] for name in self.__dataclass_fields__})
 
 
 class Stream(Protocol):

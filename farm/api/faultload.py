@@ -9,7 +9,16 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from farm.api.arrays import JSON, FloatArray, Images, IntArray, StrArray, check_images, check_labels
+from farm.api.arrays import (
+    JSON,
+    NO_ANSWER,
+    FloatArray,
+    Images,
+    IntArray,
+    StrArray,
+    check_images,
+    check_labels,
+)
 from farm.api.classifier import Classifier
 from farm.api.component import Component
 from farm.api.context import Context
@@ -18,6 +27,8 @@ from farm.errors import ComponentFailure, DataError, Failure, ParameterError, Us
 
 Category = Literal["novelty", "adversarial", "shift", "noise", "anomaly"]
 CATEGORIES: tuple[str, ...] = get_args(Category)
+FAULT_MEASURES = ("linf", "l2", "success")
+"""The greatest and the Euclidean change of the pixels; whether an attack changed the prediction."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,12 @@ class FaultContext:
     load_workload: Callable[[Any], Workload]
     """Loads another workload by its specification: a name, or a mapping with a name and parameters."""
     base: Context
+
+    def every_instance(self, category: Category, *, keeps_meaning: bool = True) -> FaultTargets:
+        """Choose all instances of the split, with their labels or, where no meaning is left, with -1."""
+        n = len(self.split)
+        labels = self.split.labels if keeps_meaning else np.full(n, NO_ANSWER)
+        return FaultTargets(self.split, self.workload.name, np.arange(n), labels, np.full(n, category))
 
 
 @dataclass(frozen=True)
@@ -46,28 +63,36 @@ class FaultTargets:
 
 
 class Faulted(NamedTuple):
-    """OOD images and their labels (-1 where no right answer remains)."""
+    """OOD images, their labels (-1 where no right answer remains), and what was measured of the change.
+
+    `measured` has some of `FAULT_MEASURES`, one number an instance; they go into the readouts.
+    """
 
     images: Images
     labels: IntArray
+    measured: Mapping[str, FloatArray] = {}
 
 
 class Faultload(Component, ABC):
     """A named rule that turns instances into OOD instances.
 
-    `prepare` and `apply` are drivers and final. A transformation writes `_apply`; a faultload that brings
-    instances from elsewhere writes `_prepare`. Randomness in `_apply` is keyed by the instance's id.
+    `prepare` and `apply` are drivers and final. One that changes pixels is a `Transformation`; one that
+    brings instances from elsewhere writes `_prepare` itself.
     """
 
     category: ClassVar[Category]
-    severities: ClassVar[tuple[float, ...]] = ()
-    """The severities it knows; empty where severity means nothing, and is null."""
+    severities: ClassVar[tuple[int, ...]] = ()
+    """The severities that are defined, lowest first; empty where severity means nothing, and is null. One
+    between two of them is allowed (a ramp passes through it), and 0 means no change."""
+    origin: ClassVar[str] = ""
+    """Whose definition it follows, where there are several of the same name."""
 
     _n_classes: int = np.iinfo(np.int64).max  # until it is prepared, any label may be right
+    _seed: int = 0
 
     def prepare(self, context: FaultContext) -> FaultTargets:
         """Choose the instances to act upon, and make ready what `apply` needs."""
-        self._n_classes = len(context.workload.classes)
+        self._n_classes, self._seed = len(context.workload.classes), context.base.seed
         targets = self._prepare(context)
         where = f"faultload '{self.name}'"
         if not len(targets.indices):
@@ -108,20 +133,15 @@ class Faultload(Component, ABC):
             if severity is not None:
                 raise ParameterError(f"faultload '{self.name}' has no severity; got {severity}: leave it out")
             return float("nan")
-        known = ", ".join(f"{s:g}" for s in self.severities)
-        if severity is None or not self.severities[0] <= severity <= self.severities[-1]:
-            raise ParameterError(f"faultload '{self.name}': severity is {severity}; expected one of {known}")
+        highest = self.severities[-1]
+        if severity is None or not 0 <= severity <= highest:
+            raise ParameterError(
+                f"faultload '{self.name}': severity is {severity}; expected a number from 0 to {highest}"
+            )
         return float(severity)
 
-    def _prepare(self, context: FaultContext) -> FaultTargets:
-        everything = np.arange(len(context.split))
-        return FaultTargets(
-            split=context.split,
-            workload=context.workload.name,
-            indices=everything,
-            labels=context.split.labels,
-            category=np.full(len(everything), self.category),
-        )
+    @abstractmethod
+    def _prepare(self, context: FaultContext) -> FaultTargets: ...
 
     @abstractmethod
     def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted: ...

@@ -174,10 +174,10 @@ class Monitor(Component, ABC):
 
     def _view(self, observation: Observation) -> Observation:
         """Give what this monitor declared to need: layers that only others asked for are not there."""
-        own = self.needs.layers
-        if len(observation.activations) == len(own):
+        there, own = observation.activations, set(self.needs.layers)
+        if set(there) <= own:
             return observation
-        return replace(observation, activations={layer: observation.activations[layer] for layer in own})
+        return replace(observation, activations={layer: there[layer] for layer in there if layer in own})
 
     def _checked(self, scores: Features, observation: Observation) -> FloatArray:
         try:

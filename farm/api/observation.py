@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import Features, FloatArray, Images, IntArray, StrArray
 from farm.errors import RequirementError
+
+A = TypeVar("A", bound=NDArray[Any])
 
 LAST_HIDDEN = "last-hidden"
 """The layer name that every white-box classifier understands: what enters its last linear layer."""
@@ -39,12 +42,23 @@ class Observation:
         return len(self.predicted)
 
     def read_only(self) -> Observation:
-        """Forbid writing to any of its arrays: all monitors look at the same ones."""
-        single = (self.images, self.probabilities, self.predicted, self.confidence, self.logits, self.members)
-        for array in (*single, *self.activations.values(), *self.outputs.values()):
-            if array is not None:
-                array.flags.writeable = False
-        return self
+        """Give it with arrays that nobody can write to: all monitors look at the same ones.
+
+        Whoever made the arrays keeps them as they were.
+        """
+        return replace(
+            self,
+            ids=_locked(self.ids),
+            images=_locked(self.images),
+            probabilities=_locked(self.probabilities),
+            predicted=_locked(self.predicted),
+            confidence=_locked(self.confidence),
+            logits=None if self.logits is None else _locked(self.logits),
+            activations=MappingProxyType({name: _locked(a) for name, a in self.activations.items()}),
+            track=None if self.track is None else _locked(self.track),
+            members=None if self.members is None else _locked(self.members),
+            outputs=MappingProxyType({name: _locked(a) for name, a in self.outputs.items()}),
+        )
 
     def features(self, layer: str) -> Features:
         """Give a layer's values as one row an instance."""
@@ -52,6 +66,12 @@ class Observation:
             raise RequirementError(f"layer '{layer}' was not observed; declare it in the monitor's needs")
         values = self.activations[layer]
         return values if values.ndim == 2 else values.reshape(len(values), -1)
+
+
+def _locked(array: A) -> A:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 class Labelled(NamedTuple):

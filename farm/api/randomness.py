@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from farm.api.arrays import FloatArray, StrArray
+from farm.api.arrays import FloatArray, IntArray, StrArray
 
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
@@ -33,6 +35,64 @@ def derived_seed(seed: int, *names: str | int) -> int:
 def uniform_by_id(seed: int, name: str, ids: StrArray) -> FloatArray:
     """Draw one number in [0, 1) an instance, which depends on its id alone."""
     return np.array([(_digest(seed, name, str(i)) >> 64) / 2**64 for i in ids], dtype=np.float64)
+
+
+class PerInstance:
+    """Random numbers for a batch, row i of each answer from the i-th instance's id alone.
+
+    So what an instance gets does not depend on which others are in its batch. Each call draws anew.
+
+    Examples
+    --------
+    >>> together = PerInstance(0, "noise", np.array(["a", "b"])).normal(3)
+    >>> alone = PerInstance(0, "noise", np.array(["b"])).normal(3)
+    >>> bool((together[1] == alone[0]).all())
+    True
+    """
+
+    def __init__(self, seed: int, name: str, ids: StrArray) -> None:
+        self._keys = [f"{seed}\x1f{name}\x1f{i}\x1f".encode() for i in ids]
+        self._calls = 0
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def bits(self, *shape: int) -> NDArray[np.uint16]:
+        """Draw 16 random bits for each place of the shape."""
+        count = int(np.prod(shape))
+        words = -(-count // 4)
+        drawn = np.empty((len(self), words), dtype=np.uint64)
+        source = np.random.SFC64()
+        state = source.state
+        for row, key in enumerate(self._keys):
+            # 256 bits of a digest fill the generator's whole state: no seeding is faster.
+            digest = hashlib.blake2b(key + str(self._calls).encode(), digest_size=32).digest()
+            state["state"]["state"] = np.frombuffer(digest, dtype=np.uint64)
+            source.state = state
+            drawn[row] = source.random_raw(words)
+        self._calls += 1
+        return drawn.view(np.uint16)[:, :count].reshape(len(self), *shape)
+
+    def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> NDArray[np.float32]:
+        """Draw from [low, high), in 65,536 steps."""
+        unit = (self.bits(*shape).astype(np.float32) + np.float32(0.5)) / np.float32(2**16)
+        return np.float32(low) + unit * np.float32(high - low)
+
+    def normal(self, *shape: int) -> NDArray[np.float32]:
+        """Draw from the standard normal distribution, by its quantiles at 65,536 steps.
+
+        A table is several times as fast as exact sampling and the same on every machine; it ends at 4.2
+        standard deviations, and no step is wider than a grey level of 8 bits makes visible.
+        """
+        return _NORMAL_QUANTILES[self.bits(*shape)]
+
+    def integers(self, low: int, high: int, *shape: int) -> IntArray:
+        """Draw whole numbers from low to high, both included."""
+        spread = high - low + 1
+        return low + (self.bits(*shape).astype(np.int64) * spread >> 16)
+
+
+_NORMAL_QUANTILES: NDArray[np.float32] = ndtri((np.arange(2**16) + 0.5) / 2**16).astype(np.float32)
 
 
 def _digest(seed: int, *names: str | int) -> int:

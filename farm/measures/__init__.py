@@ -9,6 +9,7 @@ from farm.measures.classification import (
     relative_change,
     system_outcome,
 )
+from farm.measures.delay import OUTSIDE, Delays, false_alarms_per_1000
 from farm.measures.detection import (
     OVERALL,
     SPECIFIC,
@@ -32,10 +33,12 @@ from farm.measures.measure import Measure, ratio, undefined
 from farm.measures.ranking import Separation, aupr, auroc, fpr_at_tpr
 
 __all__ = [
+    "OUTSIDE",
     "OVERALL",
     "SPECIFIC",
     "Agreement",
     "Counts",
+    "Delays",
     "Measure",
     "Separation",
     "Wording",
@@ -47,6 +50,7 @@ __all__ = [
     "coverage",
     "detection_measures",
     "error",
+    "false_alarms_per_1000",
     "fnr",
     "fpr",
     "fpr_at_tpr",

@@ -49,6 +49,8 @@ MEASURED = (
     "safety_gain",
     "residual_hazard",
     "availability_cost",
+    "false_alarms_per_1000",
+    "detection_delay",
     "monitor_time_us",
     "classifier_time_us",
     "monitor_bytes",
@@ -124,6 +126,7 @@ class Judging:
         counted = total(monitor.counted, part)
         fields = self._detection(monitor, counted) | self._classification(monitor, counted)
         fields |= self._ranking(monitor.said, part) | self._acceptance(monitor)
+        fields |= self._along_time(monitor.said, part)
         fields["monitor_time_us"] = self._times(monitor.said.time_us, part)
         fields["classifier_time_us"] = self._times(self.known.time_us, part)
         fields["monitor_bytes"] = undefined("not given") if monitor.nbytes is None else int(monitor.nbytes)
@@ -181,6 +184,26 @@ class Judging:
             "realised_acceptance": undefined(no_ood)
             if no_ood
             else measures.ratio(accepted, in_distribution.n, "no ID instances"),
+        }
+
+    def _along_time(self, said: Verdicts, part: Part) -> Fields:
+        """Give how soon episodes were noticed, and how many alarms came outside of them."""
+        if self.known.episode is None or part.name != "all":
+            why = "the stream has no episodes" if self.known.episode is None else "told of part all"
+            return dict.fromkeys(("false_alarms_per_1000", "detection_delay"), undefined(why))
+        along = np.argsort(self.partition.take(self.known.position, part))
+        episode = self.partition.take(self.known.episode, part)[along]
+        is_ood = self.partition.take(self.known.is_ood, part)[along]
+        alarm = self.partition.take(said.alarm, part)[along]
+        delays = measures.Delays.of(episode, alarm)
+        delay = {
+            "median": delays.quantile(0.5),
+            "p95": delays.quantile(0.95),
+            "p95_bound": delays.bound_of_p95(),
+        }
+        return {
+            "false_alarms_per_1000": measures.false_alarms_per_1000(episode, is_ood, alarm),
+            "detection_delay": {"n": delays.n, "missed": delays.missed, **plain(delay)},
         }
 
     def _times(self, times: FloatArray | None, part: Part) -> Measure | Fields:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray
 from farm.errors import DataError
+from farm.measures import OUTSIDE
 from farm.oracle import should_be_cancelled
 
 
@@ -26,6 +27,10 @@ class Truth:
     why_no_ood: str | None
     """Why ID and OOD cannot be told apart; None if they can."""
     time_us: FloatArray | None
+    position: IntArray
+    """The place in the stream."""
+    episode: IntArray | None
+    """The fault that should be noticed, -1 outside of any; None where the stream has none."""
 
     @property
     def should_cancel(self) -> BoolArray:
@@ -42,6 +47,8 @@ class Truth:
             self.is_ood[order],
             self.why_no_ood,
             None if self.time_us is None else self.time_us[order],
+            self.position[order],
+            None if self.episode is None else self.episode[order],
         )
 
 
@@ -94,7 +101,14 @@ def truth(instances: pd.DataFrame) -> Truth:
         is_ood=is_ood,
         why_no_ood=why_no_ood,
         time_us=_numbers(instances, "classifier_time_us"),
+        position=instances["position"].to_numpy(np.int64),
+        episode=_episode(instances),
     )
+
+
+def _episode(instances: pd.DataFrame) -> IntArray | None:
+    episode = instances["episode"].to_numpy(np.int64) if "episode" in instances else None
+    return None if episode is None or (episode == OUTSIDE).all() else episode
 
 
 def verdicts(alarms: pd.DataFrame, positions: IntArray) -> Iterator[Verdicts]:

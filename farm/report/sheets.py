@@ -31,6 +31,10 @@ LEGEND = (
     "MCC, coverage, accuracy: higher is better. error, FPR, FNR, time: lower is better. FPR and FNR compare "
     "across sets, MCC and error only at an equal share of OOD.",
 )
+LEGEND_TIME = (
+    "delay: instances from an onset to the first alarm at or after it; a missed onset counts as infinite. "
+    "bound: of the 95th percentile, with 95 % confidence. false alarms: on ID instances outside of faults."
+)
 LEGEND_ORACLE = "oracle: the perfect monitor, a bound to compare with; it is not ranked."
 
 
@@ -92,6 +96,21 @@ SYSTEM = (
 )
 
 
+def _delay(field: str) -> Callable[[Mapping[str, Any], Notes], Cell]:
+    return value_cell(f"detection_delay.{field}", lambda delay: f"{delay:g}")
+
+
+_FALSE_ALARMS = value_cell("false_alarms_per_1000", lambda rate: f"{rate:.1f}")
+TIME = (
+    Column("along time", "false alarms", "per 1000", _FALSE_ALARMS),
+    Column("along time", "onsets", "", _delay("n")),
+    Column("along time", "missed", "", _delay("missed")),
+    Column("delay", "median", "", _delay("median")),
+    Column("delay", "95 %", "", _delay("p95")),
+    Column("delay", "bound", "", _delay("p95_bound")),
+)
+
+
 RUN = ("run", "workload", "classifier")
 GROUP = ("faultload", "category", "severity", "severity_range")
 
@@ -107,12 +126,19 @@ def sheets(records: Sequence[Mapping[str, Any]]) -> Sheets:
             for group in _split(run, GROUP)
         ]
         shown = [_sheet(MAIN, group["all"], notes) for group in parts]
+        shown += [
+            replace(_sheet(TIME, group["all"], notes), subtitle="faults that begin, instances until noticed")
+            for group in parts
+            if any(record.get("detection_delay") for record in group["all"])
+        ]
         # ID instances are the same in every group. Where they cannot be told apart, everything is shown.
         shown += dict.fromkeys(_system_sheet(group["id"] or group["all"], notes) for group in parts)
         of_run = f"{run[0].get('run')}: " if several else ""
         made += [replace(sheet, title=of_run + sheet.title) for sheet in shown]
     oracle = any(record["monitor"] == ORACLE for record in records)
-    return Sheets(tuple(made), tuple(notes.texts), (*LEGEND, LEGEND_ORACLE) if oracle else LEGEND)
+    timed = any(record.get("detection_delay") for record in records)
+    legend = (*LEGEND, *([LEGEND_TIME] if timed else []), *([LEGEND_ORACLE] if oracle else []))
+    return Sheets(tuple(made), tuple(notes.texts), legend)
 
 
 def _split(records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[list[Mapping[str, Any]]]:

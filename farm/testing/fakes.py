@@ -20,8 +20,10 @@ from farm.api import (
     Category,
     Classifier,
     Context,
+    FaultContext,
     Faulted,
     Faultload,
+    FaultTargets,
     Features,
     FitData,
     FloatArray,
@@ -141,13 +143,13 @@ class FakeFaultload(Faultload):
     """
 
     category: Category = "noise"  # type: ignore[misc] # a constant of real faultloads, a parameter of this one
-    severities: tuple[float, ...] = ()  # type: ignore[misc]
+    severities: tuple[int, ...] = ()  # type: ignore[misc]
 
     def __init__(
         self,
         *,
         transform: Callable[[Images], Any] = lambda images: images,
-        severities: Sequence[float] = (),
+        severities: Sequence[int] = (),
         category: Category = "noise",
         label: int | None = None,
         name: str | None = None,
@@ -160,6 +162,9 @@ class FakeFaultload(Faultload):
     def parameters(self) -> dict[str, Any]:
         """Its parameters as JSON: functions by their names."""
         return _as_json(super().parameters)
+
+    def _prepare(self, context: FaultContext) -> FaultTargets:
+        return context.every_instance(self.category)
 
     def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
         del ids, severity

@@ -159,8 +159,12 @@ def test_the_record_of_a_calibration_is_json(method):
         ({"accept": 0}, "calibration.accept is 0; expected a number above 0 and at most 1"),
         ({"accept": 1.1}, "calibration.accept is 1.1; expected a number above 0 and at most 1"),
         ({"accept": math.nan}, "calibration.accept is nan; expected a number above 0 and at most 1"),
-        ({"method": "fixed"}, "calibration.threshold with method 'fixed' is None; expected"),
-        ({"threshold": 0.5}, "calibration.threshold with method 'id-quantile' is 0.5; expected"),
+        ({"method": "fixed"}, "calibration.threshold is None; expected a number"),
+        (
+            {"threshold": 0.5},
+            "calibration.threshold is 0.5, which method 'id-quantile' would not use; leave it out, or set "
+            "method to fixed",
+        ),
     ],
 )
 def test_a_rule_that_cannot_be_kept_is_refused(arguments, message):

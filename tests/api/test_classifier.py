@@ -60,10 +60,16 @@ def test_logits_in_place_of_probabilities_are_told():
         answering([[1, 0], [4.2, -1.5], [9, 9]]).observe(IMAGES)
 
 
-@pytest.mark.parametrize("row", [[np.nan, 1], [np.inf, 0], [-0.5, 1.5], [0.7, 0.2], [0, 0]])
+@pytest.mark.parametrize("row", [[np.inf, 0], [-0.5, 1.5], [0.7, 0.2], [0, 0]])
 def test_what_is_no_distribution_is_told_with_its_instance(row):
     with pytest.raises(ComponentFailure, match=r"returned \[.*\] for instance 2 \(sum"):
         answering([[1, 0], [0, 1], row]).observe(IMAGES)
+
+
+def test_a_probability_that_is_no_number_is_told_with_its_instance():
+    message = "classifier 'net' returned [nan, 1] for instance 2; expected numbers"
+    with pytest.raises(ComponentFailure, match=f"^{re.escape(message)}$"):
+        answering([[1, 0], [0, 1], [np.nan, 1]]).observe(IMAGES)
 
 
 def test_rounding_in_the_sum_is_forgiven():
@@ -183,3 +189,21 @@ def test_a_classifier_that_skips_a_layer_it_was_asked_for_fails_by_name():
 
     with pytest.raises(ComponentFailure, match=r"classifier 'forgetful'.*'fc'"):
         Forgetful().observe(IMAGES, ["fc"])
+
+
+def test_observations_cannot_be_written_to_and_the_callers_arrays_can():
+    images, ids = IMAGES.copy(), np.array(["a", "b", "c"])
+    seen = answering([[1, 0]] * 3).observe(images, ids=ids)
+    for name in ("images", "ids", "probabilities", "predicted", "confidence"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(seen, name)[:] = getattr(seen, name)[0]
+    images[:], ids[:] = 0.5, "z"
+    assert np.array_equal(seen.images, images)
+
+
+def test_an_answer_that_is_used_again_stays_the_functions_own():
+    answer = np.array([[0.5, 0.5]] * 3)
+    classifier = FunctionClassifier(lambda images: answer, ("a", "b"), name="net")
+    classifier.observe(IMAGES)
+    answer[:] = [0.25, 0.75]
+    assert classifier.observe(IMAGES).predicted.tolist() == [1, 1, 1]

@@ -52,12 +52,17 @@ def test_positional_arguments_are_refused_with_their_values():
 
 
 def test_an_unknown_parameter_is_refused():
-    with pytest.raises(TypeError, match="colour"):
+    with pytest.raises(ParameterError, match=r"^TwoKnobs has no parameter 'colour'; known: depth, rate$"):
         TwoKnobs(rate=1, colour="red")
 
 
+def test_a_misspelt_parameter_gets_a_suggestion():
+    with pytest.raises(ParameterError, match=r"has no parameter 'ratte'; did you mean 'rate'\?$"):
+        TwoKnobs(ratte=1)
+
+
 def test_an_unknown_parameter_is_refused_by_a_component_that_takes_none():
-    with pytest.raises((TypeError, ParameterError), match="colour"):
+    with pytest.raises(ParameterError, match=r"^Plain has no parameter 'colour'; none is known$"):
         Plain(colour="red")
 
 

@@ -82,7 +82,6 @@ def test_reading_gives_a_copy_that_may_be_changed():
     [
         (np.zeros((3, 4, 4), np.uint8), "images have shape (3, 4, 4); expected N x C x H x W"),
         (np.zeros((1, 3, 4, 4)), "images are float64; expected uint8, or float32 in [0, 1]"),
-        (np.full((1, 3, 4, 4), 200, np.float32), "has a pixel 200.0; expected values in [0, 1]"),
     ],
 )
 def test_an_array_that_holds_no_images_is_refused(array, message):
@@ -159,6 +158,15 @@ def test_the_content_hash_notices_a_change_of(tiny, column):
         "images": lambda: ArrayImages(pixels(tiny.test)[::-1].copy()),
     }
     assert replace(tiny.test, **{column: changed[column]()}).content_hash != tiny.test.content_hash
+
+
+def test_the_content_hash_is_over_every_bit_though_copies_are_found_at_8_bits(tiny):
+    images = np.full((len(tiny.test), 3, 8, 8), 0.5, np.float32)
+    plain, near = (with_images(tiny.test, x) for x in (images, images + np.float32(0.001)))
+    assert plain.digests == near.digests
+    assert plain.content_hash != near.content_hash
+    assert replace(tiny, test=plain).content_hash != replace(tiny, test=near).content_hash
+    assert copies_of(plain, near.digests).tolist() == list(range(len(tiny.test)))
 
 
 def test_a_workloads_hash_notices_a_changed_class_name(tiny):
@@ -250,10 +258,12 @@ def test_a_pixel_out_of_range_is_told_with_split_and_id(tiny, split, pixel):
         load(replace(tiny, **{split: replace(part, images=Lazy(images))}))
 
 
-def test_a_pixel_of_images_in_memory_is_told_with_split_and_id(tiny):
+@pytest.mark.parametrize(("pixel", "rule"), [(np.nan, "finite values"), (200.0, "values in [0, 1]")])
+def test_a_pixel_of_images_in_memory_is_told_with_split_and_id(tiny, pixel, rule):
     images = pixels(tiny.test, np.float32)
-    images[4, 1, 2, 3] = np.nan
-    with pytest.raises(DataError, match=f"test: image '{tiny.test.ids[4]}' has a pixel nan"):
+    images[4, 1, 2, 3] = pixel
+    message = f"test: image '{tiny.test.ids[4]}' has a pixel {pixel}; expected {rule}"
+    with pytest.raises(DataError, match=re.escape(message)):
         load(replace(tiny, test=with_images(tiny.test, images)))
 
 

@@ -90,9 +90,12 @@ def test_fakes_parameters_can_be_written_as_json():
 def test_fake_faultload_transforms_and_relabels():
     faultload = FakeFaultload(transform=lambda images: 1 - images, label=NO_ANSWER, category="novelty")
     images = np.zeros((2, 3, 4, 4), np.float32)
-    changed, labels = faultload.apply(images, np.array([1, 2]), np.array(["a", "b"]), np.full(2, np.nan))
+    changed, labels, measured = faultload.apply(
+        images, np.array([1, 2]), np.array(["a", "b"]), np.full(2, np.nan)
+    )
     assert changed.min() == 1
     assert labels.tolist() == [-1, -1]
+    assert not measured
     assert faultload.category == "novelty"
 
 

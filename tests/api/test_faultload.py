@@ -98,9 +98,10 @@ def test_a_changed_dtype_is_a_failure():
 
 def test_a_severity_is_checked_against_those_known():
     faultload = FakeFaultload(severities=(1, 3, 5), name="dust")
-    assert faultload.check_severity(3) == 3.0
-    for wrong in (0, 6, None, float("nan")):
-        message = f"faultload 'dust': severity is {wrong}; expected one of 1, 3, 5"
+    for known in (0, 1, 2.5, 3, 5):
+        assert faultload.check_severity(known) == known
+    for wrong in (-1, 6, None, float("nan")):
+        message = f"faultload 'dust': severity is {wrong}; expected a number from 0 to 5"
         with pytest.raises(ParameterError, match=re.escape(message)):
             faultload.check_severity(wrong)
 
@@ -116,7 +117,9 @@ def test_a_faultload_that_raises_becomes_a_failure_that_names_it():
     def fail(images):
         raise ValueError("no kernel")
 
-    with pytest.raises(ComponentFailure, match=r"faultload 'dust' failed.*ValueError: no kernel"):
+    with pytest.raises(
+        ComponentFailure, match=r"^faultload 'dust' failed at instance 'a': ValueError: no kernel$"
+    ):
         FakeFaultload(transform=fail, name="dust").apply(IMAGES, LABELS, IDS, NONE)
 
 
@@ -125,5 +128,38 @@ def test_labels_of_a_wrong_length_are_a_failure_that_names_it():
         def _apply(self, images, labels, ids, severity):
             return super()._apply(images, labels[:1], ids, severity)
 
-    with pytest.raises(ComponentFailure, match="faultload 'short'"):
+    message = "faultload 'short' returned labels of shape (1,); expected (2,)"
+    with pytest.raises(ComponentFailure, match=f"^{re.escape(message)}$"):
         Short().apply(IMAGES, LABELS, IDS, NONE)
+
+
+class Relabelling(FakeFaultload):
+    """Gives the labels that a test sets."""
+
+    def _apply(self, images, labels, ids, severity):
+        return super()._apply(images, self.labels, ids, severity)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.array([0.0, 1.0]), "faultload 'dust': labels are float64; expected whole numbers"),
+        (np.array([0, 4]), "faultload 'dust': label 4 at position 1; expected -1 to 3"),
+        (np.array([-2, 0]), "faultload 'dust': label -2 at position 0; expected -1 to 3"),
+    ],
+)
+def test_labels_that_are_no_classes_are_a_failure_that_names_it(context, labels, message):
+    faultload = Relabelling(name="dust")
+    faultload.prepare(context)
+    faultload.labels = labels
+    with pytest.raises(ComponentFailure, match=f"^{re.escape(message)}$"):
+        faultload.apply(IMAGES, LABELS, IDS, NONE)
+
+
+@pytest.mark.parametrize("error", [ParameterError("too strong"), ComponentFailure("no plane")])
+def test_errors_of_our_own_pass_through_unchanged(error):
+    def fail(images):
+        raise error
+
+    with pytest.raises(type(error), match=f"^{error}$"):
+        FakeFaultload(transform=fail, name="dust").apply(IMAGES, LABELS, IDS, NONE)

@@ -56,10 +56,7 @@ def test_a_score_that_is_no_number_is_told_with_its_instance(classifier, seen, v
     broken = False
     monitor = calibrated(classifier, seen, score=score)
     broken = True
-    message = (
-        f"monitor 'fake-monitor' returned the score {value} for instance '{seen.ids[4]}'; "
-        "expected a finite number"
-    )
+    message = f"monitor 'fake-monitor' returned the score {value} for instance 4; expected a finite number"
     with pytest.raises(ComponentFailure, match=re.escape(message)):
         getattr(monitor, driver)(seen)
 
@@ -72,12 +69,10 @@ def test_scores_of_a_wrong_shape_are_told(classifier, seen, shape):
         monitor.score(seen)
 
 
-def test_a_monitor_that_raises_becomes_a_failure_with_its_instance(classifier, seen):
+def test_a_monitor_that_raises_becomes_a_failure_with_its_hook(classifier, seen):
     monitor = fitted(classifier, score=raising(IndexError("index 7 is out of bounds")))
-    message = (
-        f"monitor 'fake-monitor' failed at instance '{seen.ids[0]}': IndexError: index 7 is out of bounds"
-    )
-    with pytest.raises(ComponentFailure, match=message):
+    message = "monitor 'fake-monitor' failed in score: IndexError: index 7 is out of bounds"
+    with pytest.raises(ComponentFailure, match=f"^{message}$"):
         monitor.score(seen)
 
 
@@ -145,6 +140,104 @@ def test_needs_are_checked_before_anything_is_fitted():
     with pytest.raises(RequirementError, match="monitor 'fake-monitor' needs the layer 'last-hidden', but"):
         monitor.fit([], box)
     assert touched == []
+
+
+class Hooks(Monitor):
+    """Fails in the hook that a test names."""
+
+    def __init__(self, *, bad=""):
+        self.bad = bad
+
+    def _do(self, hook):
+        if self.bad == hook:
+            raise KeyError("boxes")
+
+    def _fit(self, data):
+        self._do("fit")
+        return {}
+
+    def _load(self, state):
+        self._do("load")
+
+    def _score(self, observation):
+        self._do("score")
+        return np.zeros(len(observation))
+
+    def reset(self):
+        self._do("reset")
+
+    def notes(self):
+        self._do("notes")
+        return {}
+
+
+@pytest.mark.parametrize("hook", ["fit", "load", "score", "reset", "notes"])
+def test_every_hook_is_guarded_and_named(classifier, seen, hook):
+    monitor = Hooks()
+    if hook not in ("fit", "load", "notes"):
+        monitor.fit([], classifier)
+    monitor.bad = hook
+    with pytest.raises(ComponentFailure, match=f"^monitor 'hooks' failed in {hook}: KeyError: 'boxes'$"):
+        {
+            "score": lambda: monitor.score(seen),
+            "reset": monitor.restart,
+        }.get(hook, lambda: monitor.fit([], classifier))()
+
+
+@pytest.mark.parametrize("driver", ["judge", "calibrate"])
+@pytest.mark.parametrize("hook", ["score", "reset"])
+def test_judging_and_calibrating_are_guarded_too(classifier, seen, hook, driver):
+    labelled = [Labelled(seen, np.zeros(N, np.int64))]
+    monitor = Hooks().fit([], classifier)
+    monitor.calibrate(labelled, CalibrationRule(), 4)
+    monitor.bad = hook
+    if (hook, driver) == ("reset", "judge"):
+        monitor.judge(seen)
+        return
+    with pytest.raises(ComponentFailure, match=f"^monitor 'hooks' failed in {hook}: KeyError: 'boxes'$"):
+        monitor.judge(seen) if driver == "judge" else monitor.calibrate(labelled, CalibrationRule(), 4)
+
+
+@pytest.mark.parametrize(
+    ("notes", "reason"),
+    [
+        ({"plane": np.float32(1)}, "TypeError: Object of type float32 is not JSON serializable"),
+        ({"share": float("nan")}, "ValueError: Out of range float values are not JSON compliant"),
+        (None, "TypeError: 'NoneType' object is not iterable"),
+    ],
+)
+def test_notes_that_are_no_json_are_told_right_after_the_fit(classifier, notes, reason):
+    class Talkative(FakeMonitor):
+        def notes(self):
+            return notes
+
+    with pytest.raises(ComponentFailure, match=f"^monitor 'talkative' failed in notes: {reason}"):
+        Talkative().fit([], classifier)
+
+
+# What it sees ------------------------------------------------------------------------------------------
+
+
+def test_a_monitor_sees_only_the_layers_that_it_declared(classifier, tiny):
+    images = tiny.test.images.read(np.arange(N))
+    seen = classifier.observe(images, [LAST_HIDDEN])
+    shown = []
+
+    def score(observation):
+        shown.append(set(observation.activations))
+        return np.zeros(N)
+
+    fitted(classifier, score=score).score(seen)
+    fitted(classifier, score=score, needs=Needs(layers=(LAST_HIDDEN,))).score(seen)
+    assert shown == [set(), {LAST_HIDDEN}]
+
+
+def test_a_layer_that_nobody_observed_is_told(classifier, seen):
+    monitor = fitted(
+        classifier, score=lambda o: o.features(LAST_HIDDEN)[:, 0], needs=Needs(layers=(LAST_HIDDEN,))
+    )
+    with pytest.raises(RequirementError, match="layer 'last-hidden' was not observed"):
+        monitor.score(seen)
 
 
 # State -------------------------------------------------------------------------------------------------

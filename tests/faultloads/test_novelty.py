@@ -10,7 +10,8 @@ import pytest
 from farm import registry
 from farm.api import NO_ANSWER, Context, FaultContext
 from farm.errors import DataError, ParameterError
-from farm.stream import BenchmarkStream, Fault
+from farm.sources import Fault
+from farm.stream import BenchmarkStream
 from farm.testing.fakes import tiny_workload
 from faultloads.novelty import Novelty
 
@@ -149,6 +150,34 @@ def test_a_wrong_word_is_told(arguments, message):
 def test_what_is_no_mapping_is_told(ours):
     with pytest.raises(ParameterError, match="same"):
         prepare(ours, theirs("elm", "fir"), same=["elm"])
+
+
+def test_a_number_is_a_number_though_a_class_is_named_like_it(ours):
+    other = theirs("elm", "fir", "0")
+    assert by_key(ours, other, 0) == {"elm"}
+    assert by_key(ours, other, "0") == {"0"}  # text is a name first
+    assert by_key(ours, other, "1") == {"fir"}  # and a number where no class is named so
+
+
+def by_key(ours, other, key):
+    """Say which of their classes a key of `same` stands for."""
+    _, targets = prepare(ours, other, same={key: "ash"})
+    return set(other.classes) - {other.classes[i] for i in other.test.labels[targets.indices]}
+
+
+def test_ours_may_be_told_by_number_too(ours):
+    other = theirs("elm", "fir")
+    _, targets = prepare(ours, other, same={"elm": 2}, shared="map")
+    assert set(targets.labels[other.test.labels == 0]) == {2}
+
+
+def test_a_workload_of_the_same_name_is_refused(ours):
+    message = (
+        "workload: both are called 'tiny', so that their classes would count as the same; "
+        "expected another workload: give it a title of its own"
+    )
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        prepare(ours, tiny_workload(classes=("elm", "fir"), seed=1))
 
 
 def test_novelty_has_no_severity():

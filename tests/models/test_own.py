@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +23,9 @@ def make_net():
     torch.manual_seed(3)
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10))
 
+def make_sure():
+    return nn.Sequential(make_net(), nn.Softmax(dim=1))
+
 def make_list():
     return [1, 2]
 
@@ -36,10 +42,11 @@ seen = []
 
 
 @pytest.fixture
-def bed(tmp_path, monkeypatch) -> Testbed:
+def bed(tmp_path, monkeypatch) -> Iterator[Testbed]:
     (tmp_path / "their_models.py").write_text(SOURCE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    return Testbed(seed=0, folder=tmp_path)
+    yield Testbed(seed=0, folder=tmp_path)
+    sys.modules.pop("their_models", None)
 
 
 @pytest.fixture
@@ -105,8 +112,23 @@ def test_a_function_is_a_black_box(bed, workload) -> None:
         ({"weights": "missing.pt"}, DataError, "'missing.pt' is not there"),
         ({"mean": [0.1, 0.2]}, ParameterError, "mean has 2 values; expected one a channel: 1"),
         ({"std": [0.0]}, ParameterError, "std is .*above 0"),
-        ({"size": 8}, ParameterError, "size is 8; expected two whole numbers"),
-        ({"classes": ["digit-0"]}, ParameterError, "classes lacks 'digit-1'"),
+        ({"size": 8}, ParameterError, r"model 'module': size is 8; expected Sequence\[int\] \| None"),
+        ({"size": [8]}, ParameterError, r"size is \[8\]; expected two whole numbers, height and width"),
+        (
+            {"classes": ["digit-0"]},
+            ParameterError,
+            "classes has 1 names, 1 of them different; expected the 10 of the workload, each once",
+        ),
+        (
+            {"classes": ["digit-0"] * 10},
+            ParameterError,
+            "classes has 10 names, 1 of them different; expected the 10 of the workload, each once",
+        ),
+        (
+            {"classes": ["digit-0", "digit-one", *(f"digit-{i}" for i in range(2, 10))]},
+            ParameterError,
+            "classes lacks 'digit-1' of the workload; did you mean 'digit-",
+        ),
         ({"size": [4, 4]}, ComponentFailure, "classifier 'module' failed"),
     ],
 )
@@ -148,3 +170,44 @@ def test_a_monitor_of_hidden_layers_on_a_black_box_is_the_users_mistake(bed, wor
     with pytest.raises(UserError, match="monitor 'odin' needs logits"):
         bed.fit(["odin"], classifier, workload)
     assert bed.fit(["max-softmax"], classifier, workload)[0].nbytes == 0
+
+
+def test_a_module_that_gives_probabilities_already_is_refused(bed, workload) -> None:
+    message = (
+        "classifier.factory 'their_models:make_sure' gives probabilities already; expected logits: "
+        "leave out its softmax, or use 'function'"
+    )
+    with pytest.raises(ExperimentError, match=f"^{message}$"):
+        bed.classifier(own(factory="their_models:make_sure"), workload)
+
+
+def test_a_functions_classes_are_a_permutation_too(bed, workload) -> None:
+    function = {"name": "function", "function": "their_models:predict"}
+    images = workload.test.images.read(np.arange(4))
+    plain = bed.classifier(function, workload).observe(images)
+    names = list(workload.classes)[::-1]
+    turned = bed.classifier(function | {"classes": names}, workload).observe(images)
+    np.testing.assert_array_equal(turned.probabilities, plain.probabilities[:, ::-1])
+    message = "classes has 11 names, 11 of them different; expected the 10 of the workload, each once"
+    with pytest.raises(ParameterError, match=message):
+        bed.classifier(function | {"classes": [*names, "other"]}, workload)
+
+
+def test_a_functions_digest_tells_its_source_and_settings_apart(bed, workload, tmp_path) -> None:
+    def digest(**settings) -> str:
+        function = {"name": "function", "function": "their_models:predict", **settings}
+        return bed.classifier(function, workload).digest
+
+    plain = digest()
+    assert digest() == plain
+    assert digest(version="2") != plain
+    assert digest(classes=list(workload.classes)[::-1]) != plain
+    (tmp_path / "their_models.py").write_text(SOURCE.replace("+ 0.1", "+ 0.2"))
+    sys.modules.pop("their_models")
+    assert digest() != plain
+
+
+def test_what_was_observed_can_be_given_to_a_function_again(bed, workload) -> None:
+    classifier = bed.classifier({"name": "function", "function": "their_models:predict"}, workload)
+    first = classifier.observe(workload.test.images.read(np.arange(4)))
+    np.testing.assert_array_equal(classifier.observe(first.images).probabilities, first.probabilities)

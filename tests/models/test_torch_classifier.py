@@ -99,11 +99,6 @@ def test_gradients_flow_to_the_images_and_not_to_the_weights(net) -> None:
     assert all(p.grad is None for p in net.parameters())
 
 
-def test_a_network_with_another_number_of_outputs_is_refused(net) -> None:
-    with pytest.raises(ComponentFailure, match=r"returned shape \(5, 3\); expected \(5, 4\)"):
-        TorchClassifier(net, "abcd", name="net").observe(IMAGES)
-
-
 def test_bad_names_are_told(net) -> None:
     with pytest.raises(ParameterError, match=r"last_hidden is 'haed'.*did you mean 'head'"):
         TorchClassifier(net, "abc", name="net", last_hidden="haed")
@@ -114,3 +109,55 @@ def test_bad_names_are_told(net) -> None:
 def test_last_hidden_can_be_named(net) -> None:
     seen = TorchClassifier(net, "abc", name="net", last_hidden="hidden").observe(IMAGES, [LAST_HIDDEN])
     assert seen.features(LAST_HIDDEN).shape == (5, 4 * 36)
+
+
+class InPlace(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.relu = nn.ReLU(inplace=True)
+        self.head = nn.Linear(4 * 36, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.relu(self.conv(x)).flatten(1))
+
+
+def test_a_captured_layer_is_a_copy_that_no_later_layer_changes() -> None:
+    torch.manual_seed(0)
+    net = InPlace()
+    seen = TorchClassifier(net, "abc", name="net").observe(IMAGES, ["conv", "relu"])
+    before = net.conv(torch.from_numpy(IMAGES)).detach().numpy()
+    assert (before < 0).any()
+    np.testing.assert_allclose(seen.activations["conv"], before, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(seen.activations["relu"], np.maximum(before, 0), rtol=1e-5, atol=1e-6)
+
+
+class Twice(Net):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) + super().forward(x)
+
+
+@pytest.mark.parametrize("layer", ["conv", LAST_HIDDEN])
+def test_a_layer_that_runs_twice_in_a_pass_fails_by_name(layer) -> None:
+    net = Twice()
+    classifier = TorchClassifier(net, "abc", name="net")
+    classifier.observe(IMAGES)
+    message = f"classifier 'net' failed: RuntimeError: layer '{layer}' runs twice in one pass"
+    with pytest.raises(ComponentFailure, match=message):
+        classifier.observe(IMAGES, [layer])
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
+
+
+@pytest.mark.parametrize("classes", ["ab", "abcd"])
+def test_a_network_with_another_number_of_outputs_than_classes_is_refused(net, classes) -> None:
+    message = f"classifier 'net' returned 3 outputs; expected {len(classes)}, one a class of the workload"
+    with pytest.raises(ComponentFailure, match=f"^{message}$"):
+        TorchClassifier(net, classes, name="net").observe(IMAGES)
+
+
+def test_what_was_observed_can_be_observed_again(net) -> None:
+    """A monitor may enter the classifier with the images that it sees, which nobody can write to."""
+    classifier = TorchClassifier(net, "abc", name="net")
+    first = classifier.observe(IMAGES)
+    again = classifier.observe(first.images)
+    np.testing.assert_array_equal(first.probabilities, again.probabilities)

@@ -28,3 +28,11 @@ def test_random_depends_on_the_instance_alone(small, fitted) -> None:
     rows = np.arange(len(small.test))[::-1][:10]
     part = small.classifier.observe(small.test.images[rows], ids=small.test.ids[rows])
     np.testing.assert_array_equal(monitor.score(part), whole[rows])
+
+
+def test_two_randoms_of_different_names_differ_and_of_one_name_agree(small, fitted) -> None:
+    one, same, other = Random(), Random(), Random()
+    other.name = "random-2"
+    scores = [fitted(monitor).score(small.test) for monitor in (one, same, other)]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert abs(np.corrcoef(scores[0], scores[2])[0, 1]) < 0.2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import logsumexp, softmax
 
 from farm.api import FunctionClassifier
+from farm.errors import ParameterError
 from monitors.max_softmax import MaxSoftmax, log_odds_against
 from monitors.odin import MAGNITUDES, Odin
 
@@ -59,7 +61,7 @@ def test_odin_at_temperature_1_and_magnitude_0_is_max_softmax(small, fitted) -> 
 
 def test_odin_equals_a_direct_transcription(small, fitted) -> None:
     temperature, magnitude = 1000.0, 0.01
-    pixels = torch.from_numpy(small.test.images[:20]).requires_grad_()
+    pixels = torch.tensor(small.test.images[:20], requires_grad=True)
     logits = small.classifier.differentiable(pixels) / temperature
     loss = torch.nn.functional.cross_entropy(logits, logits.argmax(dim=1), reduction="sum")
     loss.backward()
@@ -78,16 +80,45 @@ def test_odin_raises_the_confidence_it_measures(small, fitted) -> None:
     assert (nudged < still).mean() > 0.95
 
 
-def test_odin_chooses_the_magnitude_with_the_greatest_summed_confidence(small, fitted) -> None:
-    odin = fitted(Odin())
+@pytest.mark.parametrize(("parameters", "at"), [({}, 1.0), ({"selection_temperature": 1000.0}, 1000.0)])
+def test_odin_chooses_the_magnitude_with_the_greatest_summed_confidence(
+    small, fitted, parameters, at
+) -> None:
+    odin = fitted(Odin(**parameters))
     sums = odin.notes()["summed_confidence"]
     assert set(sums) == {f"{m:g}" for m in MAGNITUDES}
     best = max(sums, key=sums.get)
     assert odin.notes()["magnitude"] == float(best)
     # And the sums are what they say: recompute one.
-    fixed = fitted(Odin(magnitude=0.01))
-    total = sum((1 / (1 + np.exp(fixed.score(o)))).sum() for o, _ in small.material.validation)
+    total = 0.0
+    for observation, _ in small.material.validation:
+        pixels = torch.tensor(observation.images, requires_grad=True)
+        torch.softmax(small.classifier.differentiable(pixels) / 1000.0, 1).amax(1).log().sum().backward()
+        nudged = pixels.detach() + 0.01 * pixels.grad.sign()
+        with torch.no_grad():
+            logits = small.classifier.differentiable(nudged).double()
+        total += float(torch.softmax(logits / at, dim=1).amax(dim=1).sum())
     np.testing.assert_allclose(sums["0.01"], total, rtol=1e-6)
+
+
+def test_odin_scores_at_its_temperature_whatever_its_magnitude_was_selected_at(small, fitted) -> None:
+    one, other = (fitted(Odin(magnitude=0.01, selection_temperature=t)) for t in (1.0, 1000.0))
+    np.testing.assert_array_equal(one.score(small.test), other.score(small.test))
+
+
+def test_odin_says_where_the_largest_magnitude_tried_won(small, fitted) -> None:
+    notes = fitted(Odin(selection_temperature=1000.0)).notes()
+    assert notes["magnitude"] == max(MAGNITUDES)  # at a high temperature the sum only ever grows
+    assert notes["largest_tried"] is True
+    chosen = fitted(Odin()).notes()
+    assert chosen["largest_tried"] == (chosen["magnitude"] == max(MAGNITUDES))
+    assert fitted(Odin(magnitude=max(MAGNITUDES))).notes()["largest_tried"] is False  # asked, not tried
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0])
+def test_a_selection_temperature_is_above_0(temperature) -> None:
+    with pytest.raises(ParameterError, match=r"selection_temperature is .*; expected a number above 0"):
+        Odin(selection_temperature=temperature)
 
 
 def test_odin_leaves_the_classifier_as_it_was(small, fitted) -> None:

@@ -253,10 +253,20 @@ def test_pickled_objects_are_never_loaded(write, name, arrays, tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["x_train", "y_train", "x_test", "y_test"])
-def test_a_missing_array_is_told_with_those_found(write, missing, arrays):
+def test_half_a_split_is_told(write, missing):
     path = write(**{missing: None})
-    found = sorted(set(arrays) - {missing})
-    message = f"{path}: expected arrays x_train, y_train, x_test and y_test; found {found}"
+    there = {"x": "y", "y": "x"}[missing[0]] + missing[1:]
+    with pytest.raises(DataError, match=re.escape(f"{path} has {there} and no {missing}; expected both")):
+        load(path)
+
+
+@pytest.mark.parametrize("missing", ["train", "test"])
+def test_a_missing_split_is_told_with_the_arrays_found(write, missing, arrays):
+    gone = {f"x_{missing}", f"y_{missing}"}
+    path = write(**dict.fromkeys(gone))
+    message = (
+        f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(set(arrays) - gone)}"
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         load(path)
 
@@ -346,14 +356,38 @@ def test_images_that_cannot_be_used_are_told_by_file_and_array(write, arrays, sp
 
 
 def test_tracks_of_a_wrong_length_are_told(write):
-    with pytest.raises(DataError, match="track_train"):
-        load(write(track_train=np.arange(5)))
+    path = write(track_train=np.arange(5))
+    message = f"{path}: track_train has shape (5,); expected ({N_TRAIN},)"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("split", "shape"),
+    [("train", (N_TRAIN, 6, 6, 4)), ("test", (N_TEST, 2, 6, 6)), ("train", (N_TRAIN, 6, 6, 2))],
+)
+def test_other_numbers_of_channels_than_1_and_3_are_refused(write, split, shape):
+    path = write(**{f"x_{split}": np.zeros(shape, np.uint8)})
+    message = f"{path}: x_{split} has shape {shape}; expected 1 or 3 channels, first or last"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        load(path)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_a_wrong_dtype_is_told_by_file_and_array(write, arrays, split, dtype):
+    path = write(**{f"x_{split}": arrays[f"x_{split}"].astype(dtype)})
+    message = f"{path}: x_{split} is {np.dtype(dtype)}; expected uint8, or float32 in [0, 1]"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        load(path)
 
 
 @pytest.mark.parametrize("alone", ["x_validation", "y_validation"])
 def test_half_a_validation_split_is_told(write, arrays, alone):
-    with pytest.raises(DataError, match="validation"):
-        load(write(**{alone: arrays[alone.replace("validation", "test")]}))
+    path = write(**{alone: arrays[alone.replace("validation", "test")]})
+    missing = {"x": "y", "y": "x"}[alone[0]] + alone[1:]
+    with pytest.raises(DataError, match=re.escape(f"{path} has {alone} and no {missing}; expected both")):
+        load(path)
 
 
 def test_a_single_array_under_the_wrong_name_is_told(tmp_path, arrays):

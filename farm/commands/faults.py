@@ -1,0 +1,88 @@
+"""`farm faults preview` and `farm faults write`: look at faults, and keep them as a benchmark set."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from farm.api import Classifier, FaultContext, Faultload, FunctionClassifier, Images, Workload
+from farm.benchmark_set import write_benchmark
+from farm.config import FaultSpec, load_experiment
+from farm.errors import DataError, ExperimentError
+from farm.experiment import assemble_stream, importable
+from farm.files import check_free
+from farm.progress import shown_progress
+from farm.report.pictures import picture_sheet
+from farm.testbed import Testbed
+from farm.yaml_reading import parse_yaml
+
+WIDTH = 128
+"""How wide an image is drawn, about."""
+
+
+def preview(options: argparse.Namespace) -> int:
+    """Draw each fault's severities side by side."""
+    out = Path(options.out)
+    if out.exists():
+        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    specs = [FaultSpec.model_validate(_named(text)) for text in options.faults]
+    faultloads = [cast(Faultload, spec.make("faultload")) for spec in specs]
+    with shown_progress(quiet=options.quiet) as progress:
+        bed = Testbed(options.seed, progress=progress)
+        workload = bed.workload(_named(options.workload))
+        classifier = (
+            bed.classifier(options.classifier, workload) if options.classifier else _no_classifier(workload)
+        )
+    rows: list[tuple[str, Images]] = []
+    for faultload in faultloads:
+        context = FaultContext(workload, workload.test, classifier, bed.workload, bed.context)
+        targets = faultload.prepare(context)
+        chosen = np.linspace(0, len(targets.indices) - 1, options.images).astype(np.int64)
+        for which in chosen:
+            index = targets.indices[which : which + 1]
+            rows.append((faultload.name, _severities(faultload, targets, index, which)))
+    zoom = max(WIDTH // workload.shape[2], 1)
+    highest = max(len(images) for _, images in rows)
+    headings = ["original", *(f"severity {level}" for level in range(1, highest))]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    picture_sheet(rows, headings if highest > 2 else ["original", "fault"], out, zoom)
+    print(f"{len(faultloads)} fault(s) drawn to {out}")
+    return 0
+
+
+def write(options: argparse.Namespace) -> int:
+    """Save an experiment's stream as a benchmark set."""
+    out = Path(options.out)
+    check_free(out)
+    experiment, folder = load_experiment(options.experiment, options.set)
+    with importable(folder), shown_progress(quiet=options.quiet) as progress:
+        stream, workload = assemble_stream(experiment, folder, progress=progress)
+        stream.guard(workload)
+        write_benchmark(stream, out)
+    print(f"{stream.length} instances were written to {out}. Stream them with: stream: {{benchmark: {out}}}")
+    return 0
+
+
+def _named(text: str) -> Any:
+    """Read a name, or a mapping in YAML's short form: `{name: novelty, workload: digits}`."""
+    value = parse_yaml(text, text)
+    if not isinstance(value, str | dict):
+        raise ExperimentError(f"'{text}' is neither a name nor a mapping with a name")
+    return value
+
+
+def _no_classifier(workload: Workload) -> Classifier:
+    """Stand in where no fault looks at the classifier; an attack says that it needs a real one."""
+    n = len(workload.classes)
+    return FunctionClassifier(lambda images: np.full((len(images), n), 1 / n), workload.classes, name="none")
+
+
+def _severities(faultload: Faultload, targets: Any, index: np.ndarray, which: int) -> Images:
+    images = targets.split.images.read(index)
+    labels, ids = targets.labels[which : which + 1], targets.split.ids[index]
+    levels = [float(s) for s in faultload.severities] or [float("nan")]
+    made = [faultload.apply(images, labels, ids, np.array([level])).images for level in levels]
+    return np.concatenate([images, *made])

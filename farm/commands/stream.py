@@ -1,0 +1,76 @@
+"""`farm stream`: watch an experiment's stream while it runs, endless ones too; nothing is kept."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from itertools import islice
+
+from rich.console import Console
+from rich.live import Live
+
+from farm.config import load_experiment
+from farm.errors import ExperimentError
+from farm.experiment import assemble, importable
+from farm.live import Watch
+from farm.progress import shown_progress
+from farm.report.live_table import live_table
+from farm.sut import SystemUnderTest
+from farm.threads import limited_threads
+
+REDRAW_SECONDS = 0.25
+
+
+def stream(options: argparse.Namespace) -> int:
+    """Stream until the end, until `--length`, or until interrupted."""
+    if options.window < 2:
+        raise ExperimentError(f"--window is {options.window}; expected at least 2")
+    experiment, folder = load_experiment(options.experiment, options.set)
+    with importable(folder):
+        with shown_progress(quiet=options.quiet) as progress:
+            ready = assemble(experiment, folder, progress=progress)
+        ready.stream.guard(ready.workload)
+        running = [m for m in ready.monitors if m.name not in ready.failures]
+        system = SystemUnderTest(ready.classifier, running)
+        watch = Watch([m.name for m in ready.monitors], options.window)
+        for name, reason in ready.failures.items():
+            watch.monitors[name].failure = reason
+        console = Console()
+        live = Live(console=console, auto_refresh=False) if options.live and console.is_terminal else None
+        with limited_threads(experiment.threads):
+            steps = watch.follow(system, system.steps(ready.stream, experiment.batch_size))
+            if options.length is not None:
+                steps = islice(steps, -(-options.length // experiment.batch_size))
+            _show(steps, watch, live, options)
+        watch.remember()
+        console.print(live_table(watch, options.window))
+    failed = [watched for watched in watch.monitors.values() if watched.failure]
+    for watched in failed:
+        print(f"farm: failed: {watched.failure}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _show(steps, watch: Watch, live: Live | None, options: argparse.Namespace) -> None:  # type: ignore[no-untyped-def]
+    drawn = time.monotonic()
+    remembered = 0
+    if live:
+        live.start()
+    try:
+        for _ in steps:
+            # A point of the sparkline every half window, a picture a few times a second.
+            if watch.n - remembered >= options.window // 2:
+                watch.remember()
+                remembered = watch.n
+                if options.live and live is None:
+                    print(f"{watch.n} instances", file=sys.stderr, flush=True)
+            if live and time.monotonic() - drawn >= REDRAW_SECONDS:
+                live.update(live_table(watch, options.window), refresh=True)
+                drawn = time.monotonic()
+    except KeyboardInterrupt:
+        # How an endless stream ends: what was seen until now is the result.
+        pass
+    finally:
+        if live:
+            live.update("", refresh=True)
+            live.stop()

@@ -1,0 +1,108 @@
+"""Watching a stream while it runs, in constant memory: windowed measures, false alarms, detection delays."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from farm.measures.delay import OUTSIDE
+from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.windowed import Window
+from farm.sut import Step, SystemUnderTest
+
+HISTORY = 10
+"""How many earlier values of a windowed measure are kept for the sparkline."""
+KEPT_DELAYS = 1000
+"""How many of the latest delays are kept for their median."""
+
+
+@dataclass
+class Watched:
+    """What is known of one monitor by now."""
+
+    name: str
+    window: Window
+    mcc_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    alarm_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    delays: deque[int] = field(default_factory=lambda: deque(maxlen=KEPT_DELAYS))
+    missed: int = 0
+    noticed: int = 0
+    false_alarms: int = 0
+    failure: str | None = None
+    _waiting: bool = False
+    _since_onset: int = 0
+
+    @property
+    def median_delay(self) -> Measure:
+        """The median of the latest delays, of those onsets that were noticed."""
+        return Measure(float(np.median(self.delays))) if self.delays else undefined("no onset was noticed")
+
+    def false_alarms_per_1000(self, quiet: int) -> Measure:
+        """The alarms a thousand ID instances outside of faults."""
+        return ratio(1000 * self.false_alarms, quiet, "no ID instance outside of an episode yet")
+
+    def follow(self, episode: int, is_ood: bool, alarm: bool, onset: bool) -> None:
+        """Follow one instance, in the stream's order."""
+        if onset or episode == OUTSIDE:
+            self.missed += self._waiting
+            self._waiting = False
+        if onset:
+            self._waiting, self._since_onset = True, 0
+        if alarm and self._waiting:
+            self.delays.append(self._since_onset)
+            self.noticed += 1
+            self._waiting = False
+        if alarm and episode == OUTSIDE and not is_ood:
+            self.false_alarms += 1
+        self._since_onset += 1
+
+
+class Watch:
+    """Follows the steps of a stream; keeps no more than windows and counts.
+
+    Parameters
+    ----------
+    monitors
+        Their names.
+    window
+        How many of the latest instances the windowed measures are over.
+    """
+
+    def __init__(self, monitors: Sequence[str], window: int = 500) -> None:
+        self.monitors = {name: Watched(name, Window(window)) for name in monitors}
+        self.n = self.n_ood = self.onsets = self.quiet = 0
+        self._episode = OUTSIDE
+
+    def follow(self, system: SystemUnderTest, steps: Iterator[Step]) -> Iterator[Step]:
+        """Take down each step, and pass it on."""
+        for step in steps:
+            self.add(step)
+            for name, reason in system.failures.items():
+                self.monitors[name].failure = reason
+            yield step
+
+    def add(self, step: Step) -> None:
+        """Take down a step."""
+        batch = step.batch
+        before = np.concatenate([[self._episode], batch.episode[:-1]])
+        onset = (batch.episode != OUTSIDE) & (batch.episode != before)
+        self._episode = int(batch.episode[-1])
+        self.n += len(batch)
+        self.n_ood += int(batch.is_ood.sum())
+        self.onsets += int(onset.sum())
+        self.quiet += int(((batch.episode == OUTSIDE) & ~batch.is_ood).sum())
+        for name, decision in step.decisions.items():
+            watched = self.monitors[name]
+            watched.window.add(batch.labels, step.observation.predicted, decision.cancelled)
+            rows = zip(batch.episode, batch.is_ood, decision.alarms, onset, strict=True)
+            for episode, is_ood, alarm, begins in rows:
+                watched.follow(int(episode), bool(is_ood), bool(alarm), bool(begins))
+
+    def remember(self) -> None:
+        """Add the windowed measures of now to the histories."""
+        for watched in self.monitors.values():
+            watched.mcc_history.append(watched.window.overall_mcc.value)
+            watched.alarm_history.append(watched.window.alarm_rate.value)

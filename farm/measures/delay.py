@@ -1,0 +1,94 @@
+"""How fast a monitor notices that faults began, and how often it cries wolf before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from farm.api.arrays import BoolArray, FloatArray, IntArray
+from farm.measures.measure import Measure, undefined
+
+OUTSIDE = -1
+"""The episode of an instance that belongs to none."""
+FEWEST_FOR_BOUND = 59
+"""From so many onsets on, the longest delay bounds the 95th percentile with 95 % confidence: 0.95^59 is
+below 0.05."""
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Delays of all onsets, in instances; one that was missed is censored: infinite, and not left out.
+
+    A delay of 0 is an alarm at the onset itself. An alarm before an onset belongs to no episode, and is a
+    false one.
+    """
+
+    values: FloatArray
+
+    @classmethod
+    def of(cls, episode: IntArray, alarm: BoolArray) -> Delays:
+        """Find each episode's first alarm at or after its onset.
+
+        Examples
+        --------
+        >>> episode = np.array([-1, 0, 0, -1, 1, 1])
+        >>> Delays.of(episode, np.array([True, False, True, False, False, False])).values
+        array([ 1., inf])
+        """
+        inside = np.flatnonzero(episode != OUTSIDE)
+        numbers, onset = np.unique(episode[inside], return_index=True)
+        delays = np.full(len(numbers), np.inf)
+        alarmed = inside[alarm[inside]]
+        heard, first = np.unique(episode[alarmed], return_index=True)
+        place = np.searchsorted(numbers, heard)
+        delays[place] = alarmed[first] - inside[onset[place]]
+        return cls(delays)
+
+    @property
+    def n(self) -> int:
+        """How many onsets there were."""
+        return len(self.values)
+
+    @property
+    def missed(self) -> int:
+        """How many of them nobody noticed while they lasted."""
+        return int(np.isinf(self.values).sum())
+
+    def quantile(self, q: float) -> Measure:
+        """Give the delay that the share q of all onsets does not exceed."""
+        if not self.n:
+            return undefined("the stream has no onset")
+        value = float(np.sort(self.values)[max(int(np.ceil(q * self.n - 1e-9)), 1) - 1])
+        if np.isinf(value):
+            return undefined(f"{self.missed} of {self.n} onsets were missed")
+        return Measure(value)
+
+    def bound_of_p95(self) -> Measure:
+        """Bound the 95th percentile from above, with 95 % confidence, whatever the distribution."""
+        if self.n < FEWEST_FOR_BOUND:
+            return undefined(f"{self.n} onsets; a bound needs at least {FEWEST_FOR_BOUND}")
+        # The r-th smallest is a bound if fewer than r of n fall below the percentile with probability 0.95.
+        below = np.cumsum(_binomial(self.n, 0.95))
+        rank = int(np.searchsorted(below, 0.95)) + 1
+        value = float(np.sort(self.values)[min(rank, self.n) - 1])
+        if np.isinf(value):
+            return undefined(f"{self.missed} of {self.n} onsets were missed")
+        return Measure(value)
+
+
+def false_alarms_per_1000(episode: IntArray, is_ood: BoolArray, alarm: BoolArray) -> Measure:
+    """Count alarms a thousand ID instances outside of all episodes."""
+    quiet = (episode == OUTSIDE) & ~is_ood
+    if not quiet.any():
+        return undefined("no ID instance outside of an episode")
+    return Measure(1000.0 * float(alarm[quiet].mean()))
+
+
+def _binomial(n: int, p: float) -> FloatArray:
+    """Give the probabilities of 0 to n - 1 successes."""
+    k = np.arange(n)
+    steps = np.log((n - k[:-1]) / (k[:-1] + 1)) + np.log(p / (1 - p))
+    logs = n * np.log(1 - p) + np.concatenate([[0.0], np.cumsum(steps)])
+    result: FloatArray = np.exp(logs)
+    return result

@@ -1,0 +1,199 @@
+"""Where the instances of a stream come from: a workload's test split, and what faults make of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from farm.api import (
+    FAULT_MEASURES,
+    JSON,
+    Batch,
+    Faultload,
+    FaultTargets,
+    FloatArray,
+    IntArray,
+    StrArray,
+    Workload,
+    copies_of,
+)
+from farm.errors import DataError
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A faultload at work: the instances it acts upon, at one severity.
+
+    `share` is its part of the OOD instances, relative to the other faults' of the same stream.
+    """
+
+    faultload: Faultload
+    targets: FaultTargets
+    severity: float | None = None
+    share: float = 1.0
+
+    @property
+    def provenance(self) -> dict[str, JSON]:
+        """What made it."""
+        return {
+            "name": self.faultload.name,
+            "parameters": self.faultload.parameters,
+            "origin": self.faultload.origin,
+            "severity": self.severity,
+            "share": self.share,
+            "targets": self.targets.workload,
+            "targets_hash": self.targets.split.content_hash,
+            "notes": dict(self.targets.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Consecutive instances of a stream, before their images are read.
+
+    `source` 0 is the workload's test split, the others are the faults in order; `index` is the place there.
+    `intensity` scales a fault's severity, `episode` numbers what a monitor should notice (-1: nothing), and
+    `visit` counts how often the instance came before in an endless stream.
+    """
+
+    source: IntArray
+    index: IntArray
+    intensity: FloatArray
+    episode: IntArray
+    visit: IntArray
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @classmethod
+    def plain(cls, source: IntArray, index: IntArray) -> Rows:
+        """Make rows of a stream without time: full severity, no episodes, each instance once."""
+        n = len(source)
+        return cls(source, index, np.ones(n), np.full(n, -1), np.zeros(n, dtype=np.int64))
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Cut out consecutive rows."""
+        return Rows(**{name: getattr(self, name)[start:stop] for name in self.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The workload, the faults, and what is applied to ID and OOD instances alike."""
+
+    workload: Workload
+    faults: Sequence[Fault] = ()
+    everywhere: Sequence[Fault] = field(default=())
+
+    def __post_init__(self) -> None:
+        for fault in (*self.faults, *self.everywhere):
+            fault.faultload.check_severity(fault.severity)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many instances each source has: the test split, then each fault."""
+        return [len(self.workload.test), *(len(fault.targets.indices) for fault in self.faults)]
+
+    @property
+    def provenance(self) -> dict[str, JSON]:
+        """What made the instances."""
+        return {
+            "workload_hash": self.workload.test.content_hash,
+            "faults": [fault.provenance for fault in self.faults],
+            "everywhere": [fault.provenance for fault in self.everywhere],
+        }
+
+    def guard(self, workload: Workload) -> None:
+        """Raise where an image, or one of its group, is in the workload's training or validation data."""
+        splits = [(self.workload.test, f"workload '{self.workload.name}'")]
+        splits += [(fault.targets.split, f"faultload '{fault.faultload.name}'") for fault in self.faults]
+        for split, what in splits:
+            check_unseen(workload, split.digests, split.groups, split.ids, what)
+
+    def batch(self, rows: Rows) -> Batch:
+        """Read and fault the images of some rows."""
+        n = len(rows)
+        test = self.workload.test
+        text = {name: np.full(n, "", dtype=object) for name in ("ids", "track", "category", "faultload")}
+        text["workload"] = np.full(n, self.workload.name, dtype=object)
+        images = np.empty((n, *self.workload.shape), dtype=np.float32)
+        labels = np.empty(n, dtype=np.int64)
+        numbers = {name: np.full(n, np.nan) for name in ("severity", *FAULT_MEASURES)}
+        own = np.flatnonzero(rows.source == 0)
+        chosen = rows.index[own]
+        images[own], labels[own] = test.images.read(chosen), test.labels[chosen]
+        text["ids"][own], text["track"][own] = test.ids[chosen], test.groups[chosen]
+        for number, fault in enumerate(self.faults, start=1):
+            at = np.flatnonzero(rows.source == number)
+            if at.size:
+                _put(fault, rows, at, images, labels, text, numbers)
+        for fault in self.everywhere:
+            severity = np.full(n, fault.faultload.check_severity(fault.severity))
+            images = fault.faultload.apply(images, labels, text["ids"].astype(str), severity).images
+            text["ids"] = np.array(_fault_ids(text["ids"], fault.faultload.name, severity), dtype=object)
+            ood = rows.source > 0
+            text["faultload"][ood] += f"+{fault.faultload.name}"
+        again = rows.visit > 0
+        text["ids"][again] = [f"{i}~{v}" for i, v in zip(text["ids"][again], rows.visit[again], strict=True)]
+        return Batch(
+            images=images,
+            labels=labels,
+            is_ood=rows.source > 0,
+            severity=numbers.pop("severity"),
+            **{f"fault_{name}": values for name, values in numbers.items()},
+            episode=rows.episode,
+            **{name: values.astype(str) for name, values in text.items()},
+        )
+
+
+def _put(
+    fault: Fault,
+    rows: Rows,
+    at: IntArray,
+    images: np.ndarray,
+    labels: IntArray,
+    text: Mapping[str, np.ndarray],
+    numbers: Mapping[str, FloatArray],
+) -> None:
+    """Fill in the instances that one fault makes."""
+    targets, name = fault.targets, fault.faultload.name
+    which = rows.index[at]
+    indices = targets.indices[which]
+    severity = fault.faultload.check_severity(fault.severity) * rows.intensity[at]
+    # Another visit of the same instance draws other noise.
+    keys = targets.split.ids[indices].astype(object)
+    again = rows.visit[at] > 0
+    keys[again] = [f"{i}~{v}" for i, v in zip(keys[again], rows.visit[at][again], strict=True)]
+    faulted = fault.faultload.apply(
+        targets.split.images.read(indices), targets.labels[which], keys.astype(str), severity
+    )
+    images[at], labels[at] = faulted.images, faulted.labels
+    text["ids"][at] = _fault_ids(targets.split.ids[indices], name, severity)
+    text["track"][at], text["workload"][at] = targets.split.groups[indices], targets.workload
+    text["category"][at], text["faultload"][at] = targets.category[which], name
+    numbers["severity"][at] = severity
+    for measure, values in faulted.measured.items():
+        numbers[measure][at] = values
+
+
+def check_unseen(
+    workload: Workload, digests: Sequence[bytes], groups: StrArray, ids: StrArray, what: str
+) -> None:
+    """Raise where benchmark images were used for fitting: a result on them would be no result."""
+    for split in (workload.train, workload.validation):
+        copies = copies_of(split, digests)
+        related = np.flatnonzero(np.isin(groups, split.groups))
+        for found, how in ((copies, "are also"), (related, "have a group that is also")):
+            if found.size:
+                raise DataError(
+                    f"{what}: {found.size} of its images {how} in split '{split.name}' of workload "
+                    f"'{workload.name}', such as '{ids[int(found[0])]}'; expected none: benchmark data "
+                    "never fits or tunes anything"
+                )
+
+
+def _fault_ids(ids: np.ndarray, faultload: str, severity: FloatArray) -> list[str]:
+    """An ID instance may stand in the stream beside its faulted self; both need an id of their own."""
+    levels = ["" if np.isnan(level) else f"@{level:g}" for level in severity]
+    return [f"{i}|{faultload}{level}" for i, level in zip(ids, levels, strict=True)]

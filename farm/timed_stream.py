@@ -1,0 +1,176 @@
+"""Streams with time: a schedule says when faults come, and instances are drawn pass by pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+import numpy as np
+
+from farm.api import (
+    JSON,
+    Batch,
+    Images,
+    IntArray,
+    PerInstance,
+    Schedule,
+    Split,
+    Workload,
+    check_number,
+    generator,
+)
+from farm.errors import ExperimentError
+from farm.sources import Fault, Rows, Sources
+
+VIEW_NOISE = 0.02
+"""The spread of the sensor noise between views of one object, where a workload has no real ones."""
+
+
+class TimedStream:
+    """A stream whose faults come by a schedule, finite or endless, with constant memory.
+
+    Every instance of a source comes once before any comes again; from its second visit on an instance's id
+    ends in `~1`, `~2`, ... and its faults draw other noise.
+
+    Parameters
+    ----------
+    workload
+        Gives the ID instances: its test split, nothing else.
+    faults
+        Give the OOD instances, each its share of them.
+    schedule
+        Says when faults come.
+    everywhere
+        Faults that are applied to ID and OOD instances alike.
+    length
+        How many instances; None has no end.
+    seed
+        The experiment's seed.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        *faults: Fault,
+        schedule: Schedule,
+        everywhere: Sequence[Fault] = (),
+        length: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if length is not None:
+            check_number("stream.length", length, low=1, whole=True)
+        if not faults:
+            raise ExperimentError(f"stream.order is '{schedule.name}', but no faultload is named; name one")
+        self._sources = Sources(workload, faults, everywhere)
+        self._schedule, self._length, self._seed = schedule, length, seed
+        self.guard(workload)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classifier's classes."""
+        return self._sources.workload.classes
+
+    @property
+    def length(self) -> int | None:
+        """How many instances there are; None where there is no end."""
+        return self._length
+
+    @property
+    def provenance(self) -> Mapping[str, JSON]:
+        """What made this stream."""
+        return {
+            "order": self._schedule.recipe,
+            "seed": self._seed,
+            "length": self._length,
+            **self._sources.provenance,
+        }
+
+    def guard(self, workload: Workload) -> None:
+        """Raise where an image, or one of its group, is in the workload's training or validation data."""
+        self._sources.guard(workload)
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield batches of at most this many instances, from the start."""
+        left = self._length
+        for rows in _regrouped(self._rows(), size):
+            now = rows if left is None else rows.part(0, left)
+            batch = self._sources.batch(now)
+            yield self._as_views(batch, now) if self._schedule.objects > 1 else batch
+            if left is not None:
+                left -= len(now)
+                if left <= 0:
+                    return
+
+    def _rows(self) -> Iterator[Rows]:
+        faults = self._sources.faults
+        shares = np.cumsum([fault.share for fault in faults]) / sum(fault.share for fault in faults)
+        queues = [self._queue(number) for number in range(len(faults) + 1)]
+        views = self._schedule.objects
+        for stretch_number, plan in enumerate(self._schedule.stretches(self._seed)):
+            chance = generator(self._seed, "stream", "which fault", stretch_number).random(len(plan.is_ood))
+            chance = chance[::views].repeat(views)[: len(chance)]
+            source = np.where(plan.is_ood, 1 + np.searchsorted(shares, chance, side="right"), 0)
+            index = np.empty(len(source), dtype=np.int64)
+            visit = np.empty(len(source), dtype=np.int64)
+            for number, queue in enumerate(queues):
+                at = np.flatnonzero(source == number)
+                drawn = [next(queue) for _ in at]
+                index[at], visit[at] = np.array(drawn, dtype=np.int64).reshape(-1, 2).T
+            yield Rows(source, index, plan.intensity, plan.episode, visit)
+
+    def _queue(self, number: int) -> Iterator[tuple[int, int]]:
+        """Give (place, visit) of a source's instances for ever, each pass in another order."""
+        size = self._sources.sizes[number]
+        views = self._schedule.objects
+        for turn in count():
+            rng = generator(self._seed, "stream", "pass", number, turn)
+            if views == 1:
+                yield from ((int(i), turn) for i in rng.permutation(size))
+                continue
+            for frames in self._objects(number, rng):
+                # A track that is too short is seen again from its start, as a later visit.
+                for view in range(views):
+                    yield int(frames[view % len(frames)]), turn * views + view // len(frames)
+
+    def _objects(self, number: int, rng: np.random.Generator) -> Iterator[IntArray]:
+        split, rows = self._split(number)
+        _, group = np.unique(split.groups[rows], return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        tracks = np.split(order, np.cumsum(np.bincount(group))[:-1])
+        for i in rng.permutation(len(tracks)):
+            yield tracks[i]
+
+    def _split(self, number: int) -> tuple[Split, IntArray]:
+        if number == 0:
+            test = self._sources.workload.test
+            return test, np.arange(len(test))
+        targets = self._sources.faults[number - 1].targets
+        return targets.split, targets.indices
+
+    def _as_views(self, batch: Batch, rows: Rows) -> Batch:
+        """Add sensor noise where an image is seen again, so that no two views are the same."""
+        again = np.flatnonzero(rows.visit > 0)
+        if not again.size:
+            return batch
+        images: Images = batch.images.copy()
+        noise = PerInstance(self._seed, "view", batch.ids[again]).normal(*images.shape[1:])
+        images[again] = np.clip(images[again] + np.float32(VIEW_NOISE) * noise, 0, 1)
+        values = {name: getattr(batch, name) for name in batch.__dataclass_fields__}
+        return Batch(**(values | {"images": images}))
+
+
+def _regrouped(stretches: Iterator[Rows], size: int) -> Iterator[Rows]:
+    """Cut stretches of any length into runs of one size."""
+    held: Rows | None = None
+    for rows in stretches:
+        held = rows if held is None else _joined(held, rows)
+        start = 0
+        while len(held) - start >= size:
+            yield held.part(start, start + size)
+            start += size
+        held = held.part(start, len(held))
+
+
+def _joined(first: Rows, second: Rows) -> Rows:
+    names = first.__dataclass_fields__
+    return Rows(**{name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names})

@@ -1,0 +1,81 @@
+"""Detection delay: by hand, censored where missed, and its bound against the binomial distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from farm.measures import Delays, false_alarms_per_1000
+from farm.measures.delay import _binomial
+
+EPISODE = np.array([-1, -1, 0, 0, 0, -1, 1, 1, -1, 2, 2])
+
+
+def delays(*alarms: int) -> list[float]:
+    alarm = np.isin(np.arange(len(EPISODE)), alarms)
+    return Delays.of(EPISODE, alarm).values.tolist()
+
+
+def test_by_hand():
+    assert delays(2, 7, 10) == [0, 1, 1]
+    assert delays(4, 6) == [2, 0, np.inf]
+    assert delays() == [np.inf] * 3
+
+
+def test_an_alarm_before_an_onset_is_not_a_detection():
+    assert delays(1, 5, 8) == [np.inf] * 3
+
+
+def test_only_the_first_alarm_counts():
+    assert delays(3, 4, 6, 7, 9, 10) == [1, 0, 0]
+
+
+def test_an_episode_whose_first_instance_is_id_begins_there_all_the_same():
+    # Within an episode at a share below 1 not every instance is OOD; the onset is the episode's.
+    assert Delays.of(np.array([0, 0, 0]), np.array([False, False, True])).values.tolist() == [2]
+
+
+def test_a_missed_onset_is_censored_and_not_dropped():
+    found = Delays(np.array([1.0, 2.0, np.inf]))
+    assert (found.n, found.missed) == (3, 1)
+    assert found.quantile(0.5).value == 2
+    assert found.quantile(0.95).reason == "1 of 3 onsets were missed"
+    assert Delays(np.empty(0)).quantile(0.5).reason == "the stream has no onset"
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=80), st.floats(0.01, 1))
+def test_a_quantile_is_the_least_delay_that_so_many_do_not_exceed(values, q):
+    got = Delays(np.array(values, dtype=float)).quantile(q).value
+    array = np.array(values)
+    assert (array <= got).mean() >= q - 1e-9
+    assert (array < got).mean() < q
+
+
+def test_the_bound_needs_59_onsets():
+    assert Delays(np.arange(58.0)).bound_of_p95().reason == "58 onsets; a bound needs at least 59"
+    assert Delays(np.arange(59.0)).bound_of_p95().value == 58  # the longest
+
+
+@pytest.mark.parametrize("n", [59, 92, 93, 124, 500, 2000])
+def test_the_bound_is_the_order_statistic_of_the_binomial_distribution(n):
+    rank = next(r for r in range(1, n + 1) if binom.cdf(r - 1, n, 0.95) >= 0.95)
+    assert Delays(np.arange(1.0, n + 1)).bound_of_p95().value == rank
+    np.testing.assert_allclose(_binomial(n, 0.95), binom.pmf(np.arange(n), n, 0.95), atol=1e-12)
+
+
+def test_the_bound_holds_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    true = np.log(1 / 0.05)  # the 95th percentile of the exponential distribution
+    held = [Delays(rng.exponential(size=100)).bound_of_p95().value >= true for _ in range(2000)]
+    assert np.mean(held) >= 0.94
+
+
+def test_false_alarms_are_counted_outside_of_episodes():
+    alarm = np.array([1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1]) > 0
+    is_ood = EPISODE >= 0
+    assert false_alarms_per_1000(EPISODE, is_ood, alarm).value == 250.0  # one of four
+    none = false_alarms_per_1000(np.zeros(3, int), np.ones(3, bool), np.ones(3, bool))
+    assert none.reason == "no ID instance outside of an episode"

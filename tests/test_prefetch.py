@@ -1,0 +1,59 @@
+"""Making ahead: the same items in the same order, errors in their place, no thread left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from farm.prefetch import ahead
+
+
+def threads() -> int:
+    return sum(t.name == "farm-ahead" for t in threading.enumerate())
+
+
+def test_items_come_in_order_and_all():
+    assert list(ahead(iter(range(100)), depth=3)) == list(range(100))
+    assert threads() == 0
+
+
+def test_no_more_than_the_depth_is_made_in_advance():
+    made = []
+
+    def make():
+        for i in range(50):
+            made.append(i)
+            yield i
+
+    items = ahead(make(), depth=2)
+    next(items)
+    time.sleep(0.2)
+    assert len(made) <= 1 + 2 + 1  # handed out, waiting, and one in the maker's hand
+    items.close()
+    assert threads() == 0
+
+
+def test_an_error_comes_after_the_items_before_it():
+    def make():
+        yield 1
+        raise ValueError("broken")
+
+    items = ahead(make())
+    assert next(items) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(items)
+    assert threads() == 0
+
+
+def test_work_overlaps():
+    def make():
+        for i in range(10):
+            time.sleep(0.02)
+            yield i
+
+    start = time.perf_counter()
+    for _ in ahead(make()):
+        time.sleep(0.02)
+    assert time.perf_counter() - start < 0.36  # one after the other would take 0.40

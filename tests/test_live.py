@@ -1,0 +1,75 @@
+"""Watching a stream: the same numbers as judging the readouts, in constant memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from farm.api import Context, FaultContext
+from farm.live import Watch
+from farm.measures import Delays, false_alarms_per_1000
+from farm.report.live_table import live_table, sparkline
+from farm.schedules import Recurring
+from farm.sources import Fault
+from farm.sut import SystemUnderTest
+from farm.testbed import Testbed
+from farm.testing.fakes import FakeFaultload, FakeMonitor
+from farm.timed_stream import TimedStream
+
+
+@pytest.fixture
+def watched(tiny, classifier):
+    """Run a stream once with a watch and once for the readouts."""
+    bed = Testbed(seed=0)
+    context = FaultContext(tiny, tiny.test, classifier, lambda spec: tiny, Context())
+    faultload = FakeFaultload(transform=lambda x: 1 - x, name="negative", label=-1)
+    fault = Fault(faultload, faultload.prepare(context))
+    schedule = Recurring(period=12, burst=5, share=0.7)
+    stream = TimedStream(tiny, fault, schedule=schedule, length=400, seed=2)
+    monitors = [
+        FakeMonitor(name="half", score=lambda o: o.images.mean(axis=(1, 2, 3)) % 0.01, fixed_threshold=0.005),
+        FakeMonitor(name="never", score=lambda o: np.zeros(len(o)), fixed_threshold=1.0),
+        FakeMonitor(
+            name="broken", score=lambda o: np.full(len(o), np.nan) if len(o) == 16 else np.zeros(len(o))
+        ),
+    ]
+    bed.fit(monitors, classifier, tiny)
+    readouts = bed.run(stream, classifier, monitors[:2], tiny, batch_size=16)
+    system = SystemUnderTest(classifier, monitors)
+    watch = Watch([m.name for m in monitors], window=100)
+    for _ in watch.follow(system, system.steps(stream, 16)):
+        pass
+    return watch, readouts
+
+
+@pytest.mark.parametrize("name", ["half", "never"])
+def test_delays_and_false_alarms_equal_those_of_the_readouts(watched, name):
+    watch, readouts = watched
+    found = watch.monitors[name]
+    episode = readouts.instances["episode"].to_numpy()
+    alarm = readouts.alarms[readouts.alarms["monitor"] == name]["alarm"].to_numpy()
+    expected = Delays.of(episode, alarm)
+    assert list(found.delays) == expected.values[np.isfinite(expected.values)].tolist()
+    # The last onset is missed only once its episode is over.
+    assert expected.missed - found.missed in (0, 1)
+    rate = false_alarms_per_1000(episode, readouts.instances["is_ood"].to_numpy(), alarm)
+    assert found.false_alarms_per_1000(watch.quiet).value == pytest.approx(rate.value)
+
+
+def test_counts_are_those_of_the_stream(watched):
+    watch, readouts = watched
+    assert (watch.n, watch.n_ood) == (400, int(readouts.instances["is_ood"].sum()))
+    assert watch.onsets == readouts.instances["episode"].max() + 1
+
+
+def test_a_monitor_that_fails_is_shown_as_failed(watched):
+    watch, _ = watched
+    assert "returned the score nan" in watch.monitors["broken"].failure
+    watch.remember()
+    table = live_table(watch, 100)
+    assert table.row_count == 3
+
+
+def test_a_sparkline_is_as_high_as_its_values():
+    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7], 0, 7) == "▁▂▃▄▅▆▇█"
+    assert sparkline([-5, 99, float("nan")], 0, 1) == "▁█·"

@@ -68,6 +68,11 @@ class StoredStream:
         return self._classes
 
     @property
+    def uses_classifier(self) -> bool:
+        """Reading runs no classifier."""
+        return False
+
+    @property
     def length(self) -> int:
         """How many instances there are."""
         return len(self._index)

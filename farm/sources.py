@@ -96,6 +96,11 @@ class Sources:
         return [len(self.workload.test), *(len(fault.targets.indices) for fault in self.faults)]
 
     @property
+    def uses_classifier(self) -> bool:
+        """Whether making the instances runs a classifier."""
+        return any(fault.faultload.uses_classifier for fault in (*self.faults, *self.everywhere))
+
+    @property
     def provenance(self) -> dict[str, JSON]:
         """What made the instances."""
         return {

@@ -103,6 +103,11 @@ class BenchmarkStream:
         for start in range(0, self.length, size):
             yield self._sources.batch(self._rows.part(start, start + size))
 
+    @property
+    def uses_classifier(self) -> bool:
+        """Whether making the instances runs a classifier."""
+        return self._sources.uses_classifier
+
     def guard(self, workload: Workload) -> None:
         """Raise where an image, or one of its group, is in the workload's training or validation data."""
         self._sources.guard(workload)

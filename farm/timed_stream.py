@@ -85,6 +85,11 @@ class TimedStream:
             **self._sources.provenance,
         }
 
+    @property
+    def uses_classifier(self) -> bool:
+        """Whether making the instances runs a classifier."""
+        return self._sources.uses_classifier
+
     def guard(self, workload: Workload) -> None:
         """Raise where an image, or one of its group, is in the workload's training or validation data."""
         self._sources.guard(workload)

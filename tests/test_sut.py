@@ -52,7 +52,7 @@ def test_the_classifier_runs_once_a_batch_whatever_the_number_of_monitors(
     class Counted:
         """The stream, which notes how often the classifier was asked before each batch of the last pass."""
 
-        classes = stream.classes
+        classes, uses_classifier = stream.classes, False
 
         def batches(self, size):
             calls.clear()

@@ -48,6 +48,7 @@ from farm.api.faultload import (
     Faulted,
     Faultload,
     FaultTargets,
+    change_of,
 )
 from farm.api.monitor import Monitor, Verdict
 from farm.api.observation import (
@@ -116,6 +117,7 @@ __all__ = [
     "Workload",
     "WorkloadSource",
     "at_severity",
+    "change_of",
     "check_choice",
     "check_disjoint",
     "check_images",

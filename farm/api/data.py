@@ -276,6 +276,11 @@ class Stream(Protocol):
     def length(self) -> int | None: ...
 
     @property
+    def uses_classifier(self) -> bool:
+        """Whether making the instances runs a classifier, so that it cannot be done ahead."""
+        ...
+
+    @property
     def provenance(self) -> Mapping[str, JSON]:
         """What made this stream: sets, hashes, order, share, seed."""
         ...

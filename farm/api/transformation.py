@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from farm.api.arrays import FloatArray, Images, IntArray, StrArray
-from farm.api.faultload import FaultContext, Faulted, Faultload, FaultTargets
+from farm.api.faultload import FaultContext, Faulted, Faultload, FaultTargets, change_of
 from farm.api.randomness import PerInstance
 
 
@@ -36,18 +36,20 @@ class Transformation(Faultload):
         return context.every_instance(self.category, keeps_meaning=self.keeps_meaning)
 
     def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
-        result = images.copy()
-        for level in np.unique(severity[severity != 0]):
-            # NaN, where severity means nothing, is one level too.
-            rows = np.isnan(severity) if np.isnan(level) else severity == level
-            random = PerInstance(self._seed, self.name, ids[rows])
-            result[rows] = np.clip(self._transform(images[rows], float(level), random), 0, 1)
-        change = np.abs(result - images).reshape(len(images), -1)
-        measured = {
-            "linf": change.max(axis=1).astype(np.float64),
-            "l2": np.sqrt((change.astype(np.float64) ** 2).sum(axis=1)),
-        }
-        return Faulted(result, labels, measured)
+        levels = np.unique(severity)
+        if len(levels) == 1 and levels[0] != 0:  # as a rule: nothing to pick out and to put back
+            result = self._at(images, float(levels[0]), ids)
+        else:
+            result = images.copy()
+            for level in levels[levels != 0]:
+                rows = np.isnan(severity) if np.isnan(level) else severity == level
+                result[rows] = self._at(images[rows], float(level), ids[rows])
+        return Faulted(result, labels, change_of(images, result))
+
+    def _at(self, images: Images, severity: float, ids: StrArray) -> Images:
+        changed = self._transform(images, severity, PerInstance(self._seed, self.name, ids))
+        own = not np.may_share_memory(changed, images) and changed.flags.writeable
+        return np.clip(changed, 0, 1, out=changed if own else None)
 
 
 def at_severity(severity: float, levels: Sequence[float], neutral: float) -> float:

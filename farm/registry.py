@@ -69,7 +69,7 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
         target, ours = name, False
     else:
         known = entries(kind)
-        name = name if name in known else name.replace("_", "-")  # as other tools spell it
+        name = canonical(kind, name)
         if name not in known:
             raise UnknownNameError(f"{kind} '{name}' is not known; {suggestion(name, known)}")
         target, ours = known[name].target, known[name].owner == OURS
@@ -78,6 +78,12 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
         base = BASES[kind].__name__
         raise ExperimentError(f"{kind} '{name}' is {found!r}; expected a subclass of farm.api.{base}")
     return found
+
+
+def canonical(kind: Kind, name: str) -> str:
+    """Give the registered spelling of a name: other tools write `gaussian_noise`."""
+    spelt = name.replace("_", "-")
+    return spelt if ":" not in name and name not in (known := entries(kind)) and spelt in known else name
 
 
 def import_target(target: str, what: str, *, ours: bool = False) -> Any:
@@ -142,7 +148,7 @@ def make(
         raise ParameterError(f"{kind} '{name}': {error}") from None
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{kind} '{name}' cannot be made: {one_line(error)}") from error
-    component.name = alias or name
+    component.name = alias or canonical(kind, name)
     return component
 
 

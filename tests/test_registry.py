@@ -473,3 +473,9 @@ def test_an_installed_package_is_listed_with_its_owner(installed, tmp_path):
 def test_an_experiment_makes_its_monitor_by_name(installed, tmp_path):
     answer = python(EXPERIMENT, tmp_path, PYTHONPATH=str(installed))
     assert answer.stdout.split() == ["their_monitors", "dark", "2.0", "False"], answer.stderr
+
+
+def test_underscores_are_the_same_name():
+    one, other = (registry.faultload(name) for name in ("gaussian_noise", "gaussian-noise"))
+    assert type(one) is type(other)
+    assert one.name == other.name == "gaussian-noise"

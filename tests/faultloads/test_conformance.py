@@ -30,7 +30,6 @@ NOT_MONOTONE = {
     "frost": "its published levels weigh picture against frost",
     "snow": "its published levels change flakes and blur together",
     "saturate": "its first two published levels take colour away, the others add some",
-    "robustness-snow": "its levels mix how often and how strongly the texture is added",
 }
 
 

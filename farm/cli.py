@@ -131,6 +131,16 @@ def _parser() -> argparse.ArgumentParser:
         "kind", choices=singular, type=lambda k: k.removesuffix("s"), metavar="KIND", help=", ".join(singular)
     )
     describe.add_argument("name", metavar="NAME", help="a registered name, or module:Class")
+    describe.add_argument(
+        "--images", metavar="FILE.png", help="load the workload, tell what is in it, and draw samples of it"
+    )
+    describe.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="with --images: set one of the workload's parameters; may be repeated",
+    )
     _format(describe, ("table", "json"))
     return parser
 

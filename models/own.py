@@ -14,10 +14,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from farm.api import Classifier, Context, FunctionClassifier, Images, ModelSource, Workload, check_number
-from farm.errors import DataError, ExperimentError, ParameterError, suggestion
+from farm.api import Classifier, Context, FunctionClassifier, Images, ModelSource, Workload
+from farm.errors import DataError, ExperimentError
 from farm.registry import import_target
-from models.torch_classifier import Preprocessing, TorchClassifier
+from models._inputs import checked_size, class_order, looks_like_probabilities, preprocessing
+from models.torch_classifier import TorchClassifier
 
 
 class OwnModule(ModelSource):
@@ -55,7 +56,7 @@ class OwnModule(ModelSource):
         last_hidden: str | None = None,
     ) -> None:
         self._factory, self._weights = factory, weights
-        self._mean, self._std, self._size = mean, std, _size(size)
+        self._mean, self._std, self._size = mean, std, checked_size(size)
         self._classes, self._device, self._last_hidden = classes, device, last_hidden
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
@@ -74,14 +75,14 @@ class OwnModule(ModelSource):
             module,
             workload.classes,
             name=self.name,
-            preprocessing=_preprocessing(self._mean, self._std, self._size, workload),
+            preprocessing=preprocessing(self._mean, self._std, self._size, workload),
             device=self._device,
             last_hidden=self._last_hidden,
-            order=_order(self._classes, workload),
+            order=class_order(self._classes, workload),
             version=self._factory,
         )
         seen = classifier.observe(workload.train.images.read(np.arange(2)))
-        if seen.logits is not None and (seen.logits >= 0).all() and abs(seen.logits.sum(1) - 1).max() < 1e-3:
+        if looks_like_probabilities(seen.logits):
             raise ExperimentError(
                 f"classifier.factory '{self._factory}' gives probabilities already; expected logits: "
                 "leave out its softmax, or use 'function'"
@@ -113,7 +114,7 @@ class OwnFunction(ModelSource):
         classes: Sequence[str] | None = None,
     ) -> None:
         self._function, self._version = function, version
-        self._mean, self._std, self._size, self._classes = mean, std, _size(size), classes
+        self._mean, self._std, self._size, self._classes = mean, std, checked_size(size), classes
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Import the function and try it on one image."""
@@ -121,8 +122,8 @@ class OwnFunction(ModelSource):
         function = import_target(self._function, "classifier.function")
         if not callable(function):
             raise ExperimentError(f"classifier.function '{self._function}' cannot be called")
-        prepare = _preprocessing(self._mean, self._std, self._size, workload)
-        order = _order(self._classes, workload)
+        prepare = preprocessing(self._mean, self._std, self._size, workload)
+        order = class_order(self._classes, workload)
 
         def call(images: Images) -> Any:
             with torch.inference_mode():
@@ -180,44 +181,3 @@ def _unpickling_error() -> type[Exception]:
     import pickle  # only for the name of the error that torch raises on foreign content
 
     return pickle.UnpicklingError
-
-
-def _size(size: Sequence[int] | None) -> tuple[int, int] | None:
-    if size is None:
-        return None
-    if not isinstance(size, Sequence) or len(size) != 2:
-        raise ParameterError(f"size is {size!r}; expected two whole numbers, height and width")
-    for value in size:
-        check_number("size", value, low=1, whole=True)
-    return size[0], size[1]
-
-
-def _preprocessing(
-    mean: Sequence[float] | None,
-    std: Sequence[float] | None,
-    size: tuple[int, int] | None,
-    workload: Workload,
-) -> Preprocessing:
-    for name, values in (("mean", mean), ("std", std)):
-        if values is not None and len(values) not in (1, workload.shape[0]):
-            raise ParameterError(
-                f"{name} has {len(values)} values; expected one a channel: {workload.shape[0]}"
-            )
-    if std is not None and min(std) <= 0:
-        raise ParameterError(f"std is {list(std)!r}; expected numbers above 0")
-    return Preprocessing(mean, std, size)
-
-
-def _order(classes: Sequence[str] | None, workload: Workload) -> list[int] | None:
-    """Say which output belongs to each of the workload's classes."""
-    if classes is None:
-        return None
-    if len(set(classes)) != len(classes) or len(classes) != len(workload.classes):
-        raise ParameterError(
-            f"classes has {len(classes)} names, {len(set(classes))} of them different; expected the "
-            f"{len(workload.classes)} of the workload, each once"
-        )
-    for name in workload.classes:
-        if name not in classes:
-            raise ParameterError(f"classes lacks '{name}' of the workload; {suggestion(name, classes)}")
-    return [list(classes).index(name) for name in workload.classes]

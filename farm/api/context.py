@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from farm.api.arrays import JSON, State
 from farm.api.progress import Progress, Silent
@@ -20,6 +23,20 @@ class Cache(Protocol):
         """Give the arrays for this key, making them only where they are not kept yet."""
         ...
 
+    def mapped(
+        self,
+        kind: str,
+        key: Mapping[str, JSON],
+        shape: Sequence[int],
+        dtype: str,
+        blocks: Callable[[], Iterable[NDArray[Any]]],
+    ) -> NDArray[Any]:
+        """Give one large array for this key, read-only and on disk where that is possible.
+
+        `blocks` makes it where it is not kept yet: runs of its rows, in order. It may be called again.
+        """
+        ...
+
 
 class NoCache:
     """Keeps nothing: the default wherever a `Cache` is taken."""
@@ -27,6 +44,23 @@ class NoCache:
     def arrays(self, kind: str, key: Mapping[str, JSON], make: Callable[[], State]) -> State:  # noqa: ARG002
         """Make the arrays anew."""
         return make()
+
+    def mapped(
+        self,
+        kind: str,  # noqa: ARG002
+        key: Mapping[str, JSON],  # noqa: ARG002
+        shape: Sequence[int],
+        dtype: str,
+        blocks: Callable[[], Iterable[NDArray[Any]]],
+    ) -> NDArray[Any]:
+        """Make the array in memory."""
+        made = np.empty(shape, dtype=dtype)
+        at = 0
+        for block in blocks():
+            made[at : at + len(block)] = block
+            at += len(block)
+        made.flags.writeable = False
+        return made
 
 
 @dataclass(frozen=True)

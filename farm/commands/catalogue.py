@@ -6,6 +6,8 @@ import argparse
 import inspect
 import json
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, cast
 
 from rich.console import Console
@@ -13,7 +15,12 @@ from rich.table import Table
 
 from farm import api, registry
 from farm.cli import KINDS
+from farm.errors import DataError, ExperimentError, StorageError
+from farm.progress import shown_progress
 from farm.registry import Kind
+from farm.report.contact_sheet import contact_sheet
+from farm.report.data_card import card_lines, data_card
+from farm.yaml_reading import override
 
 
 def list_components(options: argparse.Namespace) -> int:
@@ -55,11 +62,46 @@ def describe(options: argparse.Namespace) -> int:
     }
     if issubclass(cls, api.Faultload):
         record |= {"category": cls.category, "severities": list(cls.severities)}
+    if options.images or options.set:
+        record["data_card"] = _look_into(options)
     if options.format == "json":
         print(json.dumps(record, indent=2, default=str))
         return 0
+    if "data_card" in record:
+        print("\n".join(card_lines(record["data_card"])))
+        print(f"\nSamples of every class were drawn to {options.images}")
+        return 0
     _print_description(record, parameters)
     return 0
+
+
+def _look_into(options: argparse.Namespace) -> dict[str, Any]:
+    """Load a workload, draw its contact sheet, and give its data card."""
+    if options.kind != "workload":
+        raise ExperimentError(f"--images and --set look into a workload; {options.kind}s have no images")
+    if not options.images:
+        raise ExperimentError("--set has no effect without --images, which loads the workload")
+    out = Path(options.images)
+    if out.suffix.lower() != ".png":
+        raise ExperimentError(f"--images {out}: expected the name of a new .png file to draw to")
+    if out.exists():
+        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    parameters: dict[str, Any] = {}
+    for setting in options.set:
+        override(parameters, setting)
+    # Here, because the testbed loads torch, which no other description needs.
+    from farm.testbed import Testbed
+
+    with shown_progress(quiet=options.format == "json") as progress:
+        workload = Testbed(progress=progress).workload({"name": options.name, **parameters})
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        contact_sheet(workload).save(out, format="PNG")
+    except OSError as error:
+        with suppress(OSError):
+            out.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
+    return data_card(workload)
 
 
 def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, Any]]) -> None:

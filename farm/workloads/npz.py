@@ -26,6 +26,7 @@ from farm.api import (
     image_digests,
 )
 from farm.errors import DataError, ParameterError
+from farm.workloads.splitting import cut_by_group
 
 Part = tuple[np.ndarray, IntArray, StrArray, StrArray]
 """Images, labels, ids, groups."""
@@ -89,7 +90,8 @@ class Npz(WorkloadSource):
             validation = kept[1] if validation is not None else None
         if validation is None:
             rng = generator(context.seed, "npz", title, "validation")
-            train, validation = _cut(train, self._validation, rng)
+            stay, move = cut_by_group(train[1], train[3], self._validation, rng)
+            train, validation = _rows(train, stay), _rows(train, move)
         return Workload(
             name=title,
             classes=classes,
@@ -159,17 +161,6 @@ def _without_copies(parts: list[Part]) -> tuple[list[Part], int]:
         dropped += int((~good).sum())
         kept.append(_rows(part, np.flatnonzero(good)))
     return kept, dropped
-
-
-def _cut(part: Part, share: float, rng: np.random.Generator) -> tuple[Part, Part]:
-    """Move a share of each class's groups to a second part; a class with one group keeps it."""
-    _, labels, _, groups = part
-    moved: list[str] = []
-    for label in np.unique(labels):
-        own = rng.permutation(np.unique(groups[labels == label]))
-        moved += own[: min(max(round(share * len(own)), 1), len(own) - 1)].tolist()
-    to_second = np.isin(groups, moved)
-    return _rows(part, np.flatnonzero(~to_second)), _rows(part, np.flatnonzero(to_second))
 
 
 def _rows(part: Part, rows: IntArray) -> Part:

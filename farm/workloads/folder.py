@@ -1,0 +1,204 @@
+"""Images in folders, one a class: the form in which most people have theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from farm.api import Context, Workload, WorkloadSource
+from farm.errors import DataError, ParameterError
+from farm.workloads.decoding import SUFFIXES
+from farm.workloads.listing import Listing, Settings, make_workload
+from farm.workloads.problems import Problems
+
+SPLIT_FOLDERS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
+
+
+class Folder(WorkloadSource):
+    """Images in one folder a class, optionally below `train`, `validation` (or `val`) and `test`.
+
+    PNG, JPEG, PPM, BMP and WebP, grey or RGB at 8 bits a channel; other files are left out and counted.
+    Classes are in the order of their folders' names. Images in a folder below a class folder are a group,
+    such as the frames of a track: no group is cut in two. Opening lists files only; they are decoded on first
+    need, on all cores, and kept memory-mapped in the cache under their content. A camera's note of its
+    orientation is not heeded: pixels are taken as they are stored.
+
+    Parameters
+    ----------
+    path
+        The folder; a relative one is looked for beside the experiment, here, and in `$FARM_DATA`.
+    title
+        What to call it; the folder's name where not given.
+    size
+        Height and width to resize all images to (antialiased). Without it, all must be of one size.
+    channels
+        1 turns all into grey, 3 into RGB. Without it, all must be as the first.
+    groups
+        A regular expression: images of a class whose path below the class folder begins with the same match
+        are a group; with a parenthesis, those for which it holds the same. `'(\\d+)_'` makes a track of
+        `00003_00017.png`.
+    validation, test
+        The share of each class's training groups that becomes a split which has no folder: first `test`, then
+        `validation` from what is left. 0.2 where not given.
+    copies
+        What to do with images that stand there twice: `error` where two splits share one, or `drop` the later
+        ones (training data come first; needs every image). What was dropped is kept with the results.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from PIL import Image
+    >>> with TemporaryDirectory() as folder:
+    ...     for i in range(20):
+    ...         place = Path(folder) / ("stop" if i % 2 else "yield")
+    ...         place.mkdir(exist_ok=True)
+    ...         Image.new("RGB", (8, 8), (i, 0, 0)).save(place / f"{i}.png")
+    ...     signs = Folder(path=folder, title="signs").load(Context())
+    >>> signs.classes, len(signs.train), len(signs.validation), len(signs.test)
+    (('stop', 'yield'), 12, 4, 4)
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        title: str | None = None,
+        size: Sequence[int] | None = None,
+        channels: int | None = None,
+        groups: str | None = None,
+        validation: float | None = None,
+        test: float | None = None,
+        copies: str = "error",
+    ) -> None:
+        self._settings = Settings.of(size, channels, validation, test, copies)
+        self._path, self._title = path, title
+        try:
+            self._groups = None if groups is None else re.compile(groups)
+        except re.error as error:
+            raise ParameterError(f"groups is {groups!r}; expected a regular expression ({error})") from None
+
+    def _load(self, context: Context) -> Workload:
+        root = context.find(self._path, f"workload '{self.name}'")
+        if not root.is_dir():
+            raise DataError(f"{root} is a file; expected a folder with one folder a class")
+        title = self._title or root.resolve().name
+        return make_workload(title, self._listing(root, title), self._settings, context)
+
+    def _listing(self, root: Path, title: str) -> Listing:
+        problems = Problems()
+        found = _walk(root, problems)
+        if not found.files and not len(problems):
+            raise DataError(
+                f"{root}: no image in any folder; expected one folder a class with {', '.join(SUFFIXES)}"
+            )
+        classes = sorted({file.label for file in found.files if file.split == "train"})
+        for split in ("validation", "test"):
+            others = sorted({file.label for file in found.files if file.split == split} - set(classes))
+            problems.add(f"classes in {split} but not in train", others)
+        groups = [self._group(file) for file in found.files]
+        unmatched = [i for i, group in enumerate(groups) if group is None]
+        problems.add_rows("paths that 'groups' does not match", unmatched, lambda i: found.files[i].name)
+        problems.check(str(root))
+        number = {label: i for i, label in enumerate(classes)}
+        names = [file.name for file in found.files]
+        return Listing(
+            where=str(root),
+            classes=tuple(classes),
+            paths=[file.path for file in found.files],
+            names=names,
+            ids=np.array([f"{title}/{name}" for name in names]),
+            labels=np.array([number[file.label] for file in found.files], dtype=np.int64),
+            groups=np.array([f"{title}/{group}" for group in groups]),
+            splits=np.array([file.split for file in found.files]),
+            notes={"files_left_out": dict(sorted(found.left_out.items()))} if found.left_out else {},
+        )
+
+    def _group(self, file: _File) -> str | None:
+        if self._groups is None:
+            return file.above + file.inside.rpartition("/")[0] if "/" in file.inside else file.name
+        match = self._groups.match(file.inside)
+        held = match.group(1 if self._groups.groups else 0) if match else None
+        return None if held is None else file.above + held
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An image: where it is, its split and class, and its path below the class folder."""
+
+    path: str
+    split: str
+    label: str
+    above: str
+    inside: str
+
+    @property
+    def name(self) -> str:
+        return self.above + self.inside
+
+
+@dataclass(frozen=True)
+class _Found:
+    files: list[_File]
+    left_out: Counter[str]
+
+
+def _walk(root: Path, problems: Problems) -> _Found:
+    """List images by split and class, and note folders that are empty or cannot be read."""
+    folders = _folders(str(root), "", problems)
+    names = [name for name, _ in folders]
+    found = _Found([], Counter())
+    if "train" in names and set(names) <= set(SPLIT_FOLDERS):
+        if {"val", "validation"} <= set(names):
+            raise DataError(f"{root} has both 'val' and 'validation'; expected one of them")
+        for name, path in folders:
+            classes = _folders(path, f"{name}/", problems)
+            if not classes:
+                problems.add("a split without a class folder", [name])
+            for label, place in classes:
+                _list_class(place, SPLIT_FOLDERS[name], label, f"{name}/{label}/", found, problems)
+    else:
+        for label, path in folders:
+            _list_class(path, "train", label, f"{label}/", found, problems)
+    return found
+
+
+def _folders(path: str, name: str, problems: Problems) -> list[tuple[str, str]]:
+    entries = _scan(path, name or path, problems)
+    return [(e.name, e.path) for e in entries if e.is_dir() and not e.name.startswith((".", "__"))]
+
+
+def _list_class(path: str, split: str, label: str, above: str, found: _Found, problems: Problems) -> None:
+    before, told = len(found.files), len(problems)
+    for file, inside in _files(path, above, "", problems):
+        suffix = os.path.splitext(inside)[1].lower()  # noqa: PTH122 - of 100,000 names
+        if suffix in SUFFIXES:
+            found.files.append(_File(file, split, label, above, inside))
+        else:
+            found.left_out[suffix or "no suffix"] += 1
+    if len(found.files) == before and len(problems) == told:
+        problems.add("class folders without an image", [above.rstrip("/")])
+
+
+def _files(path: str, above: str, inside: str, problems: Problems) -> Iterator[tuple[str, str]]:
+    for entry in _scan(path, above + inside, problems):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):  # a link to a folder above would never end
+            yield from _files(entry.path, above, f"{inside}{entry.name}/", problems)
+        else:
+            yield entry.path, inside + entry.name
+
+
+def _scan(path: str, name: str, problems: Problems) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        problems.add(f"folders that cannot be read ({error.strerror})", [name.rstrip("/")])
+        return []

@@ -1,0 +1,136 @@
+"""Files with labels, as a folder or an index lists them, and the workload that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from farm.api import (
+    JSON,
+    BoolArray,
+    Context,
+    FloatArray,
+    IntArray,
+    Split,
+    StrArray,
+    Workload,
+    check_choice,
+    check_number,
+    generator,
+)
+from farm.errors import ParameterError
+from farm.workloads.decoding import Layout
+from farm.workloads.image_files import FileImages, ImageFiles
+from farm.workloads.masks import read_masks
+from farm.workloads.splitting import cut_by_group, first_of_each
+
+SPLITS = ("train", "validation", "test")
+SHARE = 0.2
+"""The share that a split gets which nobody laid out."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What is known of images before one of them is opened; a row a file.
+
+    `splits` says which of train, validation and test each is in. `sizes` are height and width as an index
+    says them; boxes count pixels of the file as it is.
+    """
+
+    where: str
+    classes: tuple[str, ...]
+    paths: Sequence[str]
+    names: Sequence[str]
+    ids: StrArray
+    labels: IntArray
+    groups: StrArray
+    splits: StrArray
+    sizes: IntArray | None = None
+    boxes: FloatArray | None = None
+    masks: Sequence[str] | None = None
+    conditions: Mapping[str, StrArray | FloatArray] = field(default_factory=dict)
+    notes: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters that every workload of files takes."""
+
+    layout: Layout
+    validation: float | None
+    test: float | None
+    copies: str
+
+    @classmethod
+    def of(
+        cls,
+        size: Sequence[int] | None,
+        channels: int | None,
+        validation: float | None,
+        test: float | None,
+        copies: str,
+    ) -> Settings:
+        """Check the parameters as users write them."""
+        for name, share in (("validation", validation), ("test", test)):
+            if share is not None:
+                check_number(name, share, above=0, high=0.9)
+        check_choice("copies", copies, ("error", "drop"))
+        return cls(Layout.of(size, channels), validation, test, copies)
+
+
+def make_workload(title: str, listing: Listing, settings: Settings, context: Context) -> Workload:
+    """Cut the splits that nobody laid out, and leave copies out where that is asked for."""
+    files = ImageFiles(
+        listing.where, listing.paths, listing.names, settings.layout, context, said=listing.sizes
+    )
+    rows = {name: np.flatnonzero(listing.splits == name) for name in SPLITS}
+    notes: dict[str, Any] = dict(listing.notes)
+    if settings.copies == "drop":
+        kept = first_of_each([FileImages(files, rows[name]) for name in SPLITS])
+        left = {name: rows[name][keep] for name, keep in zip(SPLITS, kept, strict=True)}
+        gone = np.setdiff1d(np.concatenate([*rows.values()]), np.concatenate([*left.values()]))
+        notes |= {"copies_dropped": len(gone), "dropped": listing.ids[gone[:100]].tolist()}
+        rows = left
+    for name in ("test", "validation"):  # in this order: what is left of the rest is cut again
+        share = getattr(settings, name)
+        if len(rows[name]) and share is not None:
+            raise ParameterError(
+                f"{name} is {share}, which has no effect: {listing.where} lays out its {name} split already"
+            )
+        if not len(rows[name]):
+            train = rows["train"]
+            rng = generator(context.seed, "split", title, name)
+            labels, groups = listing.labels[train], listing.groups[train]
+            first, second = cut_by_group(labels, groups, share or SHARE, rng)
+            rows["train"], rows[name] = train[first], train[second]
+    boxes = None if listing.boxes is None else _scaled(listing.boxes, files)
+    masks = None if listing.masks is None else read_masks(listing.masks, listing.names, files, context)
+
+    def split(name: str) -> Split:
+        chosen = rows[name]
+        return Split(
+            name,
+            FileImages(files, chosen),
+            listing.labels[chosen],
+            listing.ids[chosen],
+            listing.groups[chosen],
+            boxes=None if boxes is None else boxes[chosen],
+            masks=None if masks is None else _rows_of(masks, chosen),
+            conditions={column: values[chosen] for column, values in listing.conditions.items()},
+        )
+
+    return Workload(title, listing.classes, split("train"), split("validation"), split("test"), notes=notes)
+
+
+def _rows_of(masks: BoolArray, rows: IntArray) -> BoolArray:
+    return np.asarray(masks[rows])
+
+
+def _scaled(boxes: FloatArray, files: ImageFiles) -> FloatArray:
+    """Turn boxes of the files' pixels into boxes of the resized images'."""
+    _, height, width = files.shape
+    scale = np.array([height, width]) / files.sizes
+    return boxes * scale[:, [1, 0, 1, 0]]

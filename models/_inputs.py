@@ -1,0 +1,117 @@
+"""What classifiers that people bring along have in common: prepared inputs, class order, and a first try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from farm.api import Classifier, Workload, check_number
+from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, suggestion
+from models.torch_classifier import Preprocessing
+
+
+def checked_size(size: Sequence[int] | None) -> tuple[int, int] | None:
+    """Check the height and width that a user writes."""
+    if size is None:
+        return None
+    if not isinstance(size, Sequence) or len(size) != 2:
+        raise ParameterError(f"size is {size!r}; expected two whole numbers, height and width")
+    for value in size:
+        check_number("size", value, low=1, whole=True)
+    return size[0], size[1]
+
+
+def preprocessing(
+    mean: Sequence[float] | None,
+    std: Sequence[float] | None,
+    size: tuple[int, int] | None,
+    workload: Workload,
+) -> Preprocessing:
+    """Check the normalisation that a user writes, and make what prepares images."""
+    for name, values in (("mean", mean), ("std", std)):
+        if values is not None and len(values) not in (1, workload.shape[0]):
+            raise ParameterError(
+                f"{name} has {len(values)} values; expected one a channel: {workload.shape[0]}"
+            )
+    if std is not None and min(std) <= 0:
+        raise ParameterError(f"std is {list(std)!r}; expected numbers above 0")
+    return Preprocessing(mean, std, size)
+
+
+def class_order(classes: Sequence[str] | None, workload: Workload) -> list[int] | None:
+    """Say which output belongs to each of the workload's classes."""
+    if classes is None:
+        return None
+    if len(set(classes)) != len(classes) or len(classes) != len(workload.classes):
+        raise ParameterError(
+            f"classes has {len(classes)} names, {len(set(classes))} of them different; expected the "
+            f"{len(workload.classes)} of the workload, each once"
+        )
+    for name in workload.classes:
+        if name not in classes:
+            raise ParameterError(f"classes lacks '{name}' of the workload; {suggestion(name, classes)}")
+    return [list(classes).index(name) for name in workload.classes]
+
+
+def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
+    """Check that outputs are one row an image and one column a class, before columns are put in order."""
+    if len(shape) != 2:
+        raise ComponentFailure(
+            f"classifier '{name}' returned shape {tuple(shape)}; expected images x classes"
+        )
+    if shape[1] != n_classes:
+        raise ComponentFailure(
+            f"classifier '{name}' returned {shape[1]} outputs; expected {n_classes}, "
+            "one a class of the workload"
+        )
+
+
+def check_input(
+    declared: Sequence[int | None], size: tuple[int, int] | None, workload: Workload, what: str
+) -> int | None:
+    """Check a program's declared input (None where a dimension is free) and give its batch size, if fixed."""
+    channels, height, width = workload.shape
+    given = (channels, *(size or (height, width)))
+    shown = " x ".join("any" if n is None else str(n) for n in declared)
+    if len(declared) != 4:
+        raise DataError(f"{what} takes {len(declared)} dimensions ({shown}); expected N x C x H x W")
+    if any(n is not None and n != m for n, m in zip(declared[1:], given, strict=True)):
+        hint = "; set size to resize them" if declared[1] in (None, channels) else ""
+        raise DataError(
+            f"{what} takes {shown} (N x C x H x W), but images of workload '{workload.name}' come as "
+            f"{' x '.join(map(str, given))}{hint}"
+        )
+    return declared[0]
+
+
+def in_batches(images: Tensor, fixed: int | None) -> Iterator[tuple[Tensor, int]]:
+    """Cut a batch into those of a program's fixed size, the last one filled up; with how many count."""
+    if fixed is None:
+        yield images, len(images)
+        return
+    for start in range(0, max(len(images), 1), fixed):
+        part = images[start : start + fixed]
+        filling = images.new_zeros((fixed - len(part), *images.shape[1:]))
+        yield torch.cat([part, filling]), len(part)
+
+
+def looks_like_probabilities(logits: NDArray[np.floating] | None) -> bool:
+    """Say whether what is called logits are numbers from 0 on that sum to 1."""
+    return logits is not None and bool((logits >= 0).all() and abs(logits.sum(1) - 1).max() < 1e-3)
+
+
+def try_out(classifier: Classifier, workload: Workload, what: str) -> None:
+    """Run two images twice: probabilities that pass for logits, or a program left in training mode, show."""
+    images = workload.train.images.read(np.arange(2))
+    seen, again = classifier.observe(images), classifier.observe(images)
+    if looks_like_probabilities(seen.logits):
+        raise ExperimentError(f"{what} gives probabilities already; set outputs: probabilities")
+    if not np.allclose(seen.probabilities, again.probabilities, atol=1e-4):
+        raise ExperimentError(
+            f"{what} answers differently to the same images; expected a program of inference: was it "
+            "exported in training mode (dropout)?"
+        )

@@ -1,0 +1,141 @@
+"""The data card: right numbers, a sheet that shows every class, and the command that makes both."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from farm.api import ArrayImages, Split, Workload
+from farm.cli import main
+from farm.report.contact_sheet import SAMPLES, contact_sheet, samples
+from farm.report.data_card import card_lines, data_card
+
+
+def workload(shape=(3, 8, 8), n_classes=3, n=12, names=None) -> Workload:
+    rng = np.random.default_rng(0)
+
+    def split(name, n):
+        labels = np.arange(n) % n_classes
+        ids = np.array([f"w/{name}/{i}" for i in range(n)])
+        images = ArrayImages(rng.integers(0, 256, (n, *shape), dtype=np.uint8))
+        groups = np.array([f"w/{name}/g{i // n_classes // 2 * n_classes + i % n_classes}" for i in range(n)])
+        conditions = {"weather": np.array(["rain", "fog", ""])[labels % 3], "lux": np.arange(n) * 1.0}
+        return Split(name, images, labels, ids, groups, conditions=conditions)
+
+    classes = tuple(names or (f"class-{i}" for i in range(n_classes)))
+    parts = (split("train", 4 * n), split("validation", n), split("test", n))
+    return Workload("w", classes, *parts, notes={"copies_dropped": 2})
+
+
+def test_the_card_counts_right() -> None:
+    made = workload()
+    card = data_card(made)
+    assert json.loads(json.dumps(card, allow_nan=False)) == card
+    assert card["content_hash"] == made.content_hash
+    assert card["splits"][0] == {
+        "name": "train",
+        "images": 48,
+        "groups": 24,
+        "classes": 3,
+        "identical": 0,
+        "content_hash": made.train.content_hash,
+    }
+    assert card["classes"][1] == {"name": "class-1", "train": 16, "validation": 4, "test": 4}
+    assert card["conditions"]["weather"] == {"rain": 24, "fog": 24, "(empty)": 24}
+    assert card["conditions"]["lux"] == {"min": 0.0, "median": 11.5, "max": 47.0}
+    assert (card["boxes"], card["masks"], card["notes"]) == (False, False, {"copies_dropped": 2})
+
+
+def test_images_that_stand_twice_in_a_split_are_counted() -> None:
+    made = workload()
+    images = made.train.images._array
+    images[5] = images[8] = images[2]
+    assert data_card(made)["splits"][0]["identical"] == 2
+
+
+def test_the_card_in_lines() -> None:
+    text = "\n".join(card_lines(data_card(workload(shape=(1, 64, 48)))))
+    assert "w: 3 classes, 64 x 48 pixels (height x width), grey" in text
+    assert "train           48      24        3          0" in text
+    assert "condition lux: min 0, median 11.5, max 47" in text
+    assert "note copies_dropped: 2" in text
+
+
+def test_samples_come_from_as_many_groups_as_there_are() -> None:
+    train = workload(n=40).train
+    chosen = samples(train, 1)
+    assert len(chosen) == SAMPLES
+    assert len(set(train.groups[chosen])) == SAMPLES
+    assert (train.labels[chosen] == 1).all()
+    few = workload(n=3).train
+    assert sorted(samples(few, 1)) == np.flatnonzero(few.labels == 1).tolist()
+    assert len(samples(few, 7)) == 0
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (1, 8, 8), (3, 64, 48), (3, 300, 200), (1, 1, 5)])
+@pytest.mark.parametrize("n_classes", [1, 3, 50])
+def test_a_sheet_of_any_shape_shows_every_class(shape, n_classes) -> None:
+    made = workload(shape, n_classes, n=2 * n_classes)
+    sheet = contact_sheet(made)
+    assert sheet.mode == "RGB"
+    assert n_classes < 50 or max(sheet.size) < 4 * min(sheet.size)
+    seen = np.asarray(sheet)
+    if shape[1:] == (8, 8):  # every sample of every class is there, pixel by pixel enlarged nine times
+        enlarged = made.train.images.read(samples(made.train, n_classes - 1)[:1])[0]
+        wanted = np.rint(enlarged.repeat(3 // shape[0], axis=0) * 255).astype(np.uint8).transpose(1, 2, 0)
+        found = seen[::1, ::1]
+        corner = (found == wanted[0, 0]).all(axis=2)
+        places = np.argwhere(corner[:-63, :-63] & (found[63:, 63:] == wanted[7, 7]).all(axis=2))
+        assert any((found[y : y + 72 : 9, x : x + 72 : 9] == wanted).all() for y, x in places)
+
+
+def test_long_and_foreign_names_do_not_break_the_sheet() -> None:
+    contact_sheet(workload(names=["x" * 500, "Überholverbot", "停"]))
+
+
+def test_describe_draws_a_sheet_and_tells_what_is_in_it(tmp_path, capsys) -> None:
+    out = tmp_path / "new" / "sheet.png"
+    arguments = ["describe", "workload", "digits", "--images", str(out), "--set", "size=8"]
+    assert main([*arguments, "--set", "channels=1"]) == 0
+    told = capsys.readouterr().out
+    assert "digits: 10 classes, 8 x 8 pixels (height x width), grey" in told
+    assert f"Samples of every class were drawn to {out}" in told
+    with Image.open(out) as sheet:
+        assert sheet.format == "PNG"
+    assert main([*arguments, "--format", "json"]) == 2
+    assert f"farm: {out} exists already; expected a new file" in capsys.readouterr().err
+    arguments[4] = str(tmp_path / "second.png")
+    assert main([*arguments, "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["data_card"]["shape"] == [3, 8, 8]
+    assert record["parameters"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["monitor", "odin", "--images", "s.png"], "--images and --set look into a workload"),
+        (["workload", "digits", "--set", "size=8"], "--set has no effect without --images"),
+        (["workload", "digits", "--images", "s.jpg"], "expected the name of a new .png file to draw to"),
+        (
+            ["workload", "digits", "--images", "s.png", "--set", "siez=8"],
+            "workload 'digits' has no parameter 'siez'; did you mean 'size'?",
+        ),
+        (["workload", "digits", "--images", "file/s.png"], "cannot write file/s.png"),
+    ],
+)
+def test_mistakes_are_told(tmp_path, monkeypatch, capsys, arguments, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    assert main(["describe", *arguments]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_without_images_describe_loads_nothing(capsys) -> None:
+    assert main(["describe", "workload", "digits"]) == 0
+    told = capsys.readouterr().out
+    assert "size: 32" in told
+    assert "content hash" not in told

@@ -61,7 +61,7 @@ def describe(options: argparse.Namespace) -> int:
         "reference": cls.reference or None,
     }
     if issubclass(cls, api.Faultload):
-        record |= {"category": cls.category, "severities": list(cls.severities)}
+        record |= {"category": cls.category, "severities": list(cls.severities), "origin": cls.origin or None}
     if options.images or options.set:
         record["data_card"] = _look_into(options)
     if options.format == "json":
@@ -117,6 +117,8 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
     if "category" in record:
         print(f"\nCategory: {record['category']}")
         levels = ", ".join(f"{s:g}" for s in record["severities"])
+        if record["origin"]:
+            print(f"Origin: {record['origin']}")
         print(f"Severities: {levels or 'none; severity means nothing here'}")
     if record["reference"]:
         print(f"\nReference: {record['reference']}")

@@ -77,11 +77,11 @@ class Testbed:
             progress=self.progress,
         )
 
-    def workload(self, source: Named | WorkloadSource) -> Workload:
-        """Load a workload and check its splits."""
+    def workload(self, source: Named | WorkloadSource, *, contents: bool = True) -> Workload:
+        """Load a workload and check its splits; without `contents`, not the pixels of all images."""
         made = source if isinstance(source, WorkloadSource) else _make("workload", source)
         recipe = cast(WorkloadSource, made)
-        return replace(recipe.load(self.context), recipe=recipe.recipe)
+        return replace(recipe.load(self.context, contents=contents), recipe=recipe.recipe)
 
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +29,22 @@ class Recipe:
 
 def train(module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str) -> None:
     """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best."""
+    with _threads(context.threads):
+        _train(module, workload, recipe, context, name)
+
+
+@contextmanager
+def _threads(threads: int) -> Iterator[None]:
+    """Hold torch to the thread count that the checkpoint is kept under, whoever asks for it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _train(module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str) -> None:
     images, labels = _tensors(workload.train)
     held_out = _tensors(workload.validation)
     rng = torch.Generator().manual_seed(derived_seed(context.seed, name, "training"))

@@ -32,7 +32,8 @@ def preview(options: argparse.Namespace) -> int:
     faultloads = [cast(Faultload, spec.make("faultload")) for spec in specs]
     with shown_progress(quiet=options.quiet) as progress:
         bed = Testbed(options.seed, progress=progress)
-        workload = bed.workload(_named(options.workload))
+        # A look at a few images need not read all of them.
+        workload = bed.workload(_named(options.workload), contents=False)
         classifier = (
             bed.classifier(options.classifier, workload) if options.classifier else _no_classifier(workload)
         )

@@ -293,3 +293,17 @@ def test_copies_are_named_by_their_position(tiny):
 def test_a_workloads_shape_is_channels_height_width(tiny):
     assert isinstance(tiny, Workload)
     assert tiny.shape == (3, 8, 8)
+
+
+def test_who_only_looks_reads_no_pixels(tiny):
+    class Unread(ArrayImages):
+        def read(self, indices):
+            raise AssertionError("a pixel was read")
+
+    def unread(split):
+        return replace(split, images=Unread(pixels(split)))
+
+    closed = replace(tiny, **{split.name: unread(split) for split in tiny.splits})
+    check_workload(closed, contents=False)
+    with pytest.raises(AssertionError, match="a pixel was read"):
+        check_workload(closed)

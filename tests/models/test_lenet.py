@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from farm.api import NoCache, Silent
+from farm.api import Context, NoCache, Silent
 from farm.cache import DiskCache
 from farm.errors import ParameterError
 from farm.testbed import Testbed
@@ -93,3 +93,15 @@ def test_nothing_of_the_training_stays_on_the_module(small_classifier) -> None:
     module = small_classifier[1]._module
     assert not module.training
     assert all(p.grad is None and not p.requires_grad for p in module.parameters())
+
+
+def test_training_holds_to_the_thread_count_that_its_checkpoint_is_kept_under() -> None:
+    workload = Testbed(seed=0).workload(DIGITS)
+    digests = []
+    before = torch.get_num_threads()
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        digests.append(LeNet(epochs=1).classifier(workload, Context(seed=0, threads=1)).digest)
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+    assert digests[0] == digests[1]

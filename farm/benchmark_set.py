@@ -9,9 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from farm.api import FAULT_MEASURES, JSON, Batch, Stream, Workload, check_images, check_labels, image_digests
+from farm.api import (
+    FAULT_MEASURES,
+    JSON,
+    Batch,
+    Images,
+    Stream,
+    Workload,
+    check_choice,
+    check_images,
+    check_labels,
+    image_digests,
+)
 from farm.errors import DataError
 from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
+from farm.image_store import STORES
 from farm.sources import check_unseen
 
 SCHEMA = 1
@@ -20,30 +32,38 @@ _MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
 _COLUMNS = (*_TEXT, "labels", "is_ood", "severity", "episode", *_MEASURED)
 
 
-def write_benchmark(stream: Stream, folder: Path, batch_size: int = 256) -> None:
-    """Save a stream's instances in order: `images.npy`, `index.parquet` and `set.json`, checksummed."""
+def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_size: int = 256) -> None:
+    """Save a stream's instances in order: images, `index.parquet` and `set.json`, checksummed.
+
+    `images` is `npy`, one array that keeps every bit, or `png`, files of 8 bits that people can look at.
+    """
+    check_choice("images", images, tuple(STORES))
     if stream.length is None:
         raise DataError(
             "an endless stream cannot be written as a set; expected a finite one: give it a length"
         )
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+
+    def pictures() -> Iterator[Images]:
+        for batch in stream.batches(batch_size):
+            for name in _COLUMNS:
+                columns[name].append(getattr(batch, name))
+            yield batch.images
+
     with new_folder(folder) as temporary:
-        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-        # A plain .npy that anybody can memory-map, appended to: a full disk is then an error, not a crash.
-        with (temporary / "images.npy").open("wb") as file:
-            for start, batch in enumerate(stream.batches(batch_size)):
-                if not start:
-                    shape = (stream.length, *batch.images.shape[1:])
-                    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
-                    np.lib.format.write_array_header_1_0(file, header)
-                file.write(np.ascontiguousarray(batch.images, dtype="<f4").tobytes())
-                for name in _COLUMNS:
-                    columns[name].append(getattr(batch, name))
+        names = STORES[images].write(temporary, pictures(), stream.length)
         frame = pd.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
         frame.insert(0, "order", np.arange(len(frame)))
+        if images == "png":
+            frame.insert(1, "file", names)
         frame.to_parquet(temporary / "index.parquet", index=False)
-        files = {name: file_digest(temporary / name) for name in ("images.npy", "index.parquet")}
-        made_by = dict(stream.provenance)
-        record = {"schema": SCHEMA, "classes": list(stream.classes), "made_by": made_by, "files": files}
+        record = {
+            "schema": SCHEMA,
+            "images": images,
+            "classes": list(stream.classes),
+            "made_by": dict(stream.provenance),
+            "files": {name: file_digest(temporary / name) for name in (*names, "index.parquet")},
+        }
         write_json(temporary / "set.json", record)
 
 
@@ -51,12 +71,14 @@ class StoredStream:
     """A benchmark set read from disk; images stay there until they are streamed."""
 
     def __init__(self, folder: Path) -> None:
-        record = read_record(folder / "set.json", SCHEMA, ["files", "classes", "made_by"])
-        check_files(folder, record["files"], ["images.npy", "index.parquet"])
-        self._images = np.load(folder / "images.npy", mmap_mode="r", allow_pickle=False)
+        record = read_record(folder / "set.json", SCHEMA, ["files", "images", "classes", "made_by"])
+        listed = record["files"]
+        index = {name: digest for name, digest in listed.items() if name == "index.parquet"}
+        check_files(folder, index, ["index.parquet"])
+        check_choice(f"{folder / 'set.json'}: images", record["images"], tuple(STORES))
+        self._store = STORES[record["images"]]
         self._index = pd.read_parquet(folder / "index.parquet").sort_values("order")
-        if len(self._index) != len(self._images):
-            raise DataError(f"{folder}: {len(self._images)} images, {len(self._index)} rows in the index")
+        check_files(folder, listed, self._store.files(len(self._index)))
         self._classes, self._record = tuple(record["classes"]), record
         self._folder = folder
         labels = self._index["labels"].to_numpy()
@@ -93,7 +115,7 @@ class StoredStream:
         """Yield batches of at most this many instances, from the start."""
         for start in range(0, self.length, size):
             rows = self._index.iloc[start : start + size]
-            images = np.asarray(self._images[rows["order"].to_numpy()], dtype=np.float32)
+            images = self._store.read(self._folder, rows["order"].to_numpy(dtype=np.int64))
             text = {c: rows[c].to_numpy(dtype=object).astype(str) for c in _TEXT}
             yield Batch(
                 images=check_images(images, str(self._folder), text["ids"]),

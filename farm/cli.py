@@ -98,6 +98,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     _experiment(write)
     write.add_argument("--out", required=True, metavar="DIR", help="the new folder")
+    write.add_argument(
+        "--images",
+        choices=("npy", "png"),
+        default="npy",
+        help="one exact array, or files of 8 bits to look at (default: npy)",
+    )
 
     compare = _command(
         commands, "compare", "farm.commands.results:compare", "judge the readouts of one or more runs"

@@ -211,3 +211,24 @@ def test_a_stored_set_is_guarded_before_it_is_run(tiny, folder, classifier):
     assert classifier.calls == 0
     readouts = Testbed().run(StoredStream(folder), classifier, [], tiny)
     assert len(readouts.instances) == StoredStream(folder).length
+
+
+@pytest.mark.parametrize("size", [1, 10])
+def test_a_set_of_png_files_streams_back_what_was_written(stream, tmp_path, size):
+    write_benchmark(stream, tmp_path / "set", images="png", batch_size=7)
+    written, read = whole(stream, 16), whole(StoredStream(tmp_path / "set"), size)
+    eight_bits = np.rint(written.pop("images") * 255).astype(np.float32) / np.float32(255)
+    np.testing.assert_array_equal(read["images"], eight_bits)
+    for name, values in written.items():
+        assert np.array_equal(read[name], values, equal_nan=values.dtype.kind == "f"), name
+    # Written once more it is the same: nothing is lost a second time.
+    write_benchmark(StoredStream(tmp_path / "set"), tmp_path / "again", images="png")
+    for file in (tmp_path / "set").glob("*.png"):
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+def test_a_missing_picture_is_told(stream, tmp_path):
+    write_benchmark(stream, tmp_path / "set", images="png")
+    (tmp_path / "set" / "000003.png").unlink()
+    with pytest.raises(DataError, match=r"000003\.png is missing"):
+        StoredStream(tmp_path / "set")

@@ -62,7 +62,7 @@ def write(options: argparse.Namespace) -> int:
     with importable(folder), shown_progress(quiet=options.quiet) as progress:
         stream, workload = assemble_stream(experiment, folder, progress=progress)
         stream.guard(workload)
-        write_benchmark(stream, out)
+        write_benchmark(stream, out, images=options.images)
     print(f"{stream.length} instances were written to {out}. Stream them with: stream: {{benchmark: {out}}}")
     return 0
 

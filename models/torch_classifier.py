@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import LAST_HIDDEN, Capabilities, Classifier, Images, RawOutputs
+from farm.api import LAST_HIDDEN, Capabilities, Classifier, Head, Images, RawOutputs
 from farm.errors import ComponentFailure, ParameterError, suggestion
 
 
@@ -87,7 +87,10 @@ class TorchClassifier(Classifier):
             raise ParameterError(f"last_hidden is '{last_hidden}', which the module has not; {hint}")
         self._head = last_hidden or (linear[-1] if linear else None)
         hidden = (LAST_HIDDEN,) if self._head else ()
-        self.capabilities = Capabilities(logits=True, layers=(*hidden, *self._parts), gradients=True)
+        shown = isinstance(self._parts.get(self._head or ""), nn.Linear)
+        self.capabilities = Capabilities(
+            logits=True, layers=(*hidden, *self._parts), gradients=True, head=shown
+        )
 
     @property
     def digest(self) -> str:
@@ -106,6 +109,17 @@ class TorchClassifier(Classifier):
     def nbytes(self) -> int:
         """The memory of weights and buffers."""
         return sum(t.nbytes for t in self._module.state_dict().values())
+
+    @property
+    def head(self) -> Head:
+        """The last linear layer's weights, a row a class in the workload's order."""
+        last = self._parts.get(self._head or "")
+        if not isinstance(last, nn.Linear):
+            return super().head
+        order = slice(None) if self._order is None else self._order.cpu().numpy()
+        weights = last.weight.detach().cpu().numpy()
+        bias = np.zeros(len(weights), np.float32) if last.bias is None else last.bias.detach().cpu().numpy()
+        return Head(weights[order].copy(), bias[order].copy())
 
     def differentiable(self, images: Tensor) -> Tensor:
         """Give logits through which gradients flow back to the images, on whatever device."""

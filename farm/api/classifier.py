@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,12 +30,14 @@ class Capabilities:
     layers: tuple[str, ...] = ()
     gradients: bool = False
     members: bool = False
+    head: bool = False
 
 
 @dataclass(frozen=True)
 class Needs:
     """What a monitor must be given. Checked against the classifier before anything is fitted.
 
+    `head` is the last linear layer's weights, which turn the layer `last-hidden` into logits.
     `networks` names networks of the monitor's own, `outliers` asks for a named validation fault, and
     `order` says that scores depend on what came before, so that tracks must not be split or reordered.
     Images need no tag: every observation has them.
@@ -44,10 +46,18 @@ class Needs:
     layers: tuple[str, ...] = ()
     logits: bool = False
     gradients: bool = False
+    head: bool = False
     members: int = 0
     networks: tuple[str, ...] = ()
     outliers: bool = False
     order: bool = False
+
+
+class Head(NamedTuple):
+    """The last linear layer: logits are `last-hidden @ weights.T + bias`."""
+
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,11 @@ class Classifier(ABC):
 
     @abstractmethod
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs: ...
+
+    @property
+    def head(self) -> Head:
+        """The last linear layer's weights (capability `head`)."""
+        raise RequirementError(f"classifier '{self.name}' does not show its last layer's weights")
 
     def differentiable(self, images: Tensor) -> Tensor:  # noqa: ARG002
         """Give logits through which gradients flow back to the images (capability `gradients`)."""
@@ -164,7 +179,7 @@ class Classifier(ABC):
                     f"{who} needs the layer '{layer}', which classifier '{self.name}' does not have: "
                     f"{suggestion(layer, can.layers)}"
                 )
-        for tag in ("logits", "gradients", "members"):
+        for tag in ("logits", "gradients", "head", "members"):
             if getattr(needs, tag) and not getattr(can, tag):
                 raise RequirementError(f"{who} needs {tag}, which classifier '{self.name}' does not give")
 

@@ -161,3 +161,13 @@ def test_what_was_observed_can_be_observed_again(net) -> None:
     first = classifier.observe(IMAGES)
     again = classifier.observe(first.images)
     np.testing.assert_array_equal(first.probabilities, again.probabilities)
+
+
+def test_the_head_turns_the_last_hidden_layer_into_logits(net) -> None:
+    for order in (None, [2, 0, 1]):
+        classifier = TorchClassifier(net, "abc", name="net", order=order)
+        seen = classifier.observe(IMAGES, [LAST_HIDDEN])
+        head = classifier.head
+        logits = seen.features(LAST_HIDDEN) @ head.weights.T + head.bias
+        np.testing.assert_allclose(logits, seen.logits, rtol=1e-4, atol=1e-5)
+    assert classifier.capabilities.head

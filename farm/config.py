@@ -87,7 +87,7 @@ class FaultSpec(ComponentSpec):
     alike, after all others.
     """
 
-    severity: float | None = Field(default=None, strict=True)
+    severity: float | None = Field(default=None, gt=0, strict=True)
     share: float = Field(default=1.0, gt=0, strict=True)
     both: bool = Field(default=False, strict=True)
 
@@ -182,10 +182,12 @@ def listed(faultload: Any, folder: Path) -> Any:
 
     A list is looked for beside the experiment, then among those that ship with the testbed.
     """
+    if isinstance(faultload, list):
+        return [listed(one, folder) for one in faultload]
     if not isinstance(faultload, dict) or "list" not in faultload:
         return faultload
-    if set(faultload) != {"list", "entry"}:
-        raise ExperimentError("faultload: a list takes 'list' and 'entry', and nothing else")
+    if not {"list", "entry"} <= set(faultload) <= {"list", "entry", "share", "both"}:
+        raise ExperimentError("faultload: a list takes 'list', 'entry', 'share' and 'both', and nothing else")
     name = str(faultload["list"])
     beside, shipped = folder / name, EXPERIMENTS / "faultloads" / f"{name}.yaml"
     path = beside if beside.is_file() else shipped
@@ -199,7 +201,8 @@ def listed(faultload: Any, folder: Path) -> Any:
     if not isinstance(entries, dict) or entry not in entries:
         hint = suggestion(entry, entries) if isinstance(entries, dict) else "it holds no names"
         raise ExperimentError(f"faultload: list '{name}' has no entry '{entry}'; {hint}")
-    return entries[entry]
+    beside_it = {key: value for key, value in faultload.items() if key not in ("list", "entry")}
+    return {**entries[entry], **beside_it}
 
 
 def find_experiment(where: str) -> Path:

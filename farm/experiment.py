@@ -25,6 +25,7 @@ from farm.api import (
 )
 from farm.benchmark_set import StoredStream
 from farm.config import Experiment, resolved, rule_for
+from farm.errors import UserError
 from farm.fitting import check_needs
 from farm.readouts import Readouts
 from farm.stream import ORDERS
@@ -79,9 +80,7 @@ def assemble(
     """
     source, model = _sources(experiment)
     monitors = [cast(Monitor, spec.make("monitor")) for spec in experiment.monitors]
-    faultloads = [cast(Faultload, spec.make("faultload")) for spec in experiment.faultload]
-    for faultload, spec in zip(faultloads, experiment.faultload, strict=True):
-        faultload.check_severity(spec.severity)
+    faultloads = _faultloads(experiment)
     make_order(experiment.stream.order)
     default = experiment.calibration.rule()
     rules = {
@@ -122,6 +121,21 @@ def assemble_stream(
 def _sources(experiment: Experiment) -> tuple[WorkloadSource, ModelSource]:
     workload, model = experiment.workload.make("workload"), experiment.classifier.make("model")
     return cast(WorkloadSource, workload), cast(ModelSource, model)
+
+
+def _faultloads(experiment: Experiment) -> list[Faultload]:
+    """Make all faultloads; tell all mistakes at once."""
+    made, mistakes = [], []
+    for spec in experiment.faultload:
+        try:
+            faultload = cast(Faultload, spec.make("faultload"))
+            faultload.check_severity(spec.severity)
+            made.append(faultload)
+        except UserError as error:
+            mistakes.append(error)
+    if mistakes:
+        raise type(mistakes[0])("; ".join(str(mistake) for mistake in mistakes))
+    return made
 
 
 def _stream(experiment: Experiment, bed: Testbed, workload: Workload, classifier: Classifier) -> Stream:

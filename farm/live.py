@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from farm.api import Batch, BoolArray, IntArray
 from farm.measures.delay import OUTSIDE
 from farm.measures.measure import Measure, ratio, undefined
 from farm.measures.windowed import Window
@@ -27,7 +29,7 @@ class Watched:
     window: Window
     mcc_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     alarm_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
-    delays: deque[int] = field(default_factory=lambda: deque(maxlen=KEPT_DELAYS))
+    delays: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT_DELAYS))
     missed: int = 0
     noticed: int = 0
     false_alarms: int = 0
@@ -37,8 +39,9 @@ class Watched:
 
     @property
     def median_delay(self) -> Measure:
-        """The median of the latest delays, of those onsets that were noticed."""
-        return Measure(float(np.median(self.delays))) if self.delays else undefined("no onset was noticed")
+        """The median delay of the latest onsets, missed ones being infinite."""
+        middle = float(np.median(self.delays)) if self.delays else math.inf
+        return undefined("half of the onsets or more were missed") if math.isinf(middle) else Measure(middle)
 
     def false_alarms_per_1000(self, quiet: int) -> Measure:
         """The alarms a thousand ID instances outside of faults."""
@@ -46,8 +49,9 @@ class Watched:
 
     def follow(self, episode: int, is_ood: bool, alarm: bool, onset: bool) -> None:
         """Follow one instance, in the stream's order."""
-        if onset or episode == OUTSIDE:
-            self.missed += self._waiting
+        if self._waiting and (onset or episode == OUTSIDE):
+            self.missed += 1
+            self.delays.append(math.inf)
             self._waiting = False
         if onset:
             self._waiting, self._since_onset = True, 0
@@ -87,19 +91,28 @@ class Watch:
     def add(self, step: Step) -> None:
         """Take down a step."""
         batch = step.batch
-        before = np.concatenate([[self._episode], batch.episode[:-1]])
-        onset = (batch.episode != OUTSIDE) & (batch.episode != before)
-        self._episode = int(batch.episode[-1])
+        episodes, onset = self._begun(batch)
         self.n += len(batch)
         self.n_ood += int(batch.is_ood.sum())
         self.onsets += int(onset.sum())
-        self.quiet += int(((batch.episode == OUTSIDE) & ~batch.is_ood).sum())
+        self.quiet += int(((episodes == OUTSIDE) & ~batch.is_ood).sum())
         for name, decision in step.decisions.items():
             watched = self.monitors[name]
             watched.window.add(batch.labels, step.observation.predicted, decision.cancelled)
-            rows = zip(batch.episode, batch.is_ood, decision.alarms, onset, strict=True)
+            rows = zip(episodes, batch.is_ood, decision.alarms, onset, strict=True)
             for episode, is_ood, alarm, begins in rows:
                 watched.follow(int(episode), bool(is_ood), bool(alarm), bool(begins))
+
+    def _begun(self, batch: Batch) -> tuple[IntArray, BoolArray]:
+        """Give each instance's episode from its first OOD instance on, and say where that is."""
+        episodes = np.full(len(batch), OUTSIDE)
+        onset = np.zeros(len(batch), dtype=np.bool_)
+        for i, (episode, is_ood) in enumerate(zip(batch.episode.tolist(), batch.is_ood, strict=True)):
+            if episode != OUTSIDE and is_ood and episode != self._episode:
+                self._episode, onset[i] = episode, True
+            if episode == self._episode:
+                episodes[i] = episode
+        return episodes, onset
 
     def remember(self) -> None:
         """Add the windowed measures of now to the histories."""

@@ -91,6 +91,7 @@ class Ramp(_ByChance):
         check_number("end", end, low=begin + 1, whole=True)
         check_choice("of", of, ("share", "severity"))
         self._begin, self._end, self._of = begin, end, of
+        self.ramps_severity = of == "severity"
 
     def _episodes(self, seed: int) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
         del seed

@@ -11,15 +11,22 @@ from farm.api import (
     FAULT_MEASURES,
     JSON,
     Batch,
+    BoolArray,
     Faultload,
     FaultTargets,
     FloatArray,
+    Images,
     IntArray,
+    PerInstance,
+    Split,
     StrArray,
     Workload,
     copies_of,
 )
-from farm.errors import DataError
+from farm.errors import DataError, ExperimentError
+
+VIEW_NOISE = 0.02
+"""The spread of the sensor noise between views of one object, where a workload has no real ones."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,8 @@ class Rows:
     intensity: FloatArray
     episode: IntArray
     visit: IntArray
+    again: BoolArray
+    """Where an image is shown as a further view of its object: it gets a little sensor noise of its own."""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -71,7 +80,8 @@ class Rows:
     def plain(cls, source: IntArray, index: IntArray) -> Rows:
         """Make rows of a stream without time: full severity, no episodes, each instance once."""
         n = len(source)
-        return cls(source, index, np.ones(n), np.full(n, -1), np.zeros(n, dtype=np.int64))
+        nothing = np.zeros(n, dtype=np.int64)
+        return cls(source, index, np.ones(n), np.full(n, -1), nothing, nothing > 0)
 
     def part(self, start: int, stop: int) -> Rows:
         """Cut out consecutive rows."""
@@ -87,8 +97,31 @@ class Sources:
     everywhere: Sequence[Fault] = field(default=())
 
     def __post_init__(self) -> None:
+        seen: set[tuple[str, float | None]] = set()
         for fault in (*self.faults, *self.everywhere):
             fault.faultload.check_severity(fault.severity)
+            called = (fault.faultload.name, fault.severity)
+            if called in seen:
+                raise ExperimentError(
+                    f"two faultloads are called '{called[0]}' (severity {called[1]}); give one another name "
+                    "with 'as'"
+                )
+            seen.add(called)
+        for fault in self.everywhere:
+            self._check_everywhere(fault)
+
+    def _check_everywhere(self, fault: Fault) -> None:
+        """Only what changes the pixels of any image, and leaves its label, can change ID and OOD alike."""
+        rule, targets = fault.faultload, fault.targets
+        if rule.uses_classifier or rule.reads_other_instances or targets.split is not self.workload.test:
+            why = "acts upon certain instances"
+        elif not np.array_equal(targets.labels, self.workload.test.labels):
+            why = "leaves no right answer"
+        else:
+            return
+        raise ExperimentError(
+            f"faultload '{rule.name}' {why}, so that it cannot be applied to ID and OOD alike"
+        )
 
     @property
     def sizes(self) -> list[int]:
@@ -127,20 +160,21 @@ class Sources:
         numbers = {name: np.full(n, np.nan) for name in ("severity", *FAULT_MEASURES)}
         own = np.flatnonzero(rows.source == 0)
         chosen = rows.index[own]
-        images[own], labels[own] = test.images.read(chosen), test.labels[chosen]
+        images[own], labels[own] = _viewed(test, chosen, rows, own), test.labels[chosen]
         text["ids"][own], text["track"][own] = test.ids[chosen], test.groups[chosen]
         for number, fault in enumerate(self.faults, start=1):
             at = np.flatnonzero(rows.source == number)
             if at.size:
                 _put(fault, rows, at, images, labels, text, numbers)
+        again = rows.visit > 0
+        text["ids"][again] = [f"{i}~{v}" for i, v in zip(text["ids"][again], rows.visit[again], strict=True)]
         for fault in self.everywhere:
             severity = np.full(n, fault.faultload.check_severity(fault.severity))
+            numbers["success"][:] = np.nan  # of an attack, before its image was changed once more
             images = fault.faultload.apply(images, labels, text["ids"].astype(str), severity).images
             text["ids"] = np.array(_fault_ids(text["ids"], fault.faultload.name, severity), dtype=object)
             ood = rows.source > 0
             text["faultload"][ood] += f"+{fault.faultload.name}"
-        again = rows.visit > 0
-        text["ids"][again] = [f"{i}~{v}" for i, v in zip(text["ids"][again], rows.visit[again], strict=True)]
         return Batch(
             images=images,
             labels=labels,
@@ -171,7 +205,7 @@ def _put(
     again = rows.visit[at] > 0
     keys[again] = [f"{i}~{v}" for i, v in zip(keys[again], rows.visit[at][again], strict=True)]
     faulted = fault.faultload.apply(
-        targets.split.images.read(indices), targets.labels[which], keys.astype(str), severity
+        _viewed(targets.split, indices, rows, at), targets.labels[which], keys.astype(str), severity
     )
     images[at], labels[at] = faulted.images, faulted.labels
     text["ids"][at] = _fault_ids(targets.split.ids[indices], name, severity)
@@ -180,6 +214,17 @@ def _put(
     numbers["severity"][at] = severity
     for measure, values in faulted.measured.items():
         numbers[measure][at] = values
+
+
+def _viewed(split: Split, indices: IntArray, rows: Rows, at: IntArray) -> Images:
+    """Read images; add sensor noise to those that are shown as further views, before any fault."""
+    images = split.images.read(indices)
+    again = np.flatnonzero(rows.again[at])
+    if again.size:
+        keys = [f"{split.ids[indices[i]]}~{rows.visit[at[i]]}" for i in again]
+        noise = PerInstance(0, "view", np.array(keys)).normal(*images.shape[1:])
+        images[again] = np.clip(images[again] + np.float32(VIEW_NOISE) * noise, 0, 1)
+    return images
 
 
 def check_unseen(

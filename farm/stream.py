@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -53,11 +54,11 @@ class BenchmarkStream:
         self._sources = Sources(workload, faults, everywhere)
         n_id, *n_faults = self._sources.sizes
         shares = [fault.share for fault in faults]
-        n_ood = sum(n_faults) if ood_share is None else _most(n_faults, shares)
+        # Where nothing is asked of the shares, each fault gives all of its own.
+        everything = ood_share is None and len(set(shares)) <= 1
+        n_ood = sum(n_faults) if everything else _most(n_faults, shares)
         take_id, take_ood = _counts(n_id, n_ood, ood_share, length)
-        # Where every instance is taken, each fault gives all of its own, whatever the shares say.
-        everything = ood_share is None and length is None
-        takes = n_faults if everything else _portions(take_ood, n_faults, shares)
+        takes = n_faults if take_ood == sum(n_faults) else _portions(take_ood, n_faults, shares)
         parts = []
         for number, (size, take) in enumerate(zip((n_id, *n_faults), (take_id, *takes), strict=True)):
             drawn = _draw(generator(seed, "stream", "source", number), size, take)
@@ -140,7 +141,8 @@ def _most(sizes: Sequence[int], shares: Sequence[float]) -> int:
     if not sizes:
         return 0
     total = sum(shares)
-    return int(min(size * total / share for size, share in zip(sizes, shares, strict=True)))
+    most = min(size * total / share for size, share in zip(sizes, shares, strict=True))
+    return min(math.floor(most + 1e-9), sum(sizes))
 
 
 def _portions(take: int, sizes: Sequence[int], shares: Sequence[float]) -> list[int]:

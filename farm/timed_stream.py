@@ -10,9 +10,7 @@ import numpy as np
 from farm.api import (
     JSON,
     Batch,
-    Images,
     IntArray,
-    PerInstance,
     Schedule,
     Split,
     Workload,
@@ -22,15 +20,12 @@ from farm.api import (
 from farm.errors import ExperimentError
 from farm.sources import Fault, Rows, Sources
 
-VIEW_NOISE = 0.02
-"""The spread of the sensor noise between views of one object, where a workload has no real ones."""
-
 
 class TimedStream:
     """A stream whose faults come by a schedule, finite or endless, with constant memory.
 
-    Every instance of a source comes once before any comes again; from its second visit on an instance's id
-    ends in `~1`, `~2`, ... and its faults draw other noise.
+    Every instance of a source comes once before any comes again (object by object where views of one come
+    in a row); from its second visit on an instance's id ends in `~1`, `~2`, ... and faults draw other noise.
 
     Parameters
     ----------
@@ -61,6 +56,15 @@ class TimedStream:
             check_number("stream.length", length, low=1, whole=True)
         if not faults:
             raise ExperimentError(f"stream.order is '{schedule.name}', but no faultload is named; name one")
+        for fault in faults:
+            who = f"faultload '{fault.faultload.name}'"
+            if schedule.ramps_severity and not fault.faultload.severities:
+                raise ExperimentError(f"{who} has no severity to ramp; let the ramp be of: share")
+            if fault.faultload.reads_other_instances:
+                raise ExperimentError(
+                    f"{who} takes images from its split's order, not from the stream's; expected a stream "
+                    "without time"
+                )
         self._sources = Sources(workload, faults, everywhere)
         self._schedule, self._length, self._seed = schedule, length, seed
         self.guard(workload)
@@ -99,8 +103,7 @@ class TimedStream:
         left = self._length
         for rows in _regrouped(self._rows(), size):
             now = rows if left is None else rows.part(0, left)
-            batch = self._sources.batch(now)
-            yield self._as_views(batch, now) if self._schedule.objects > 1 else batch
+            yield self._sources.batch(now)
             if left is not None:
                 left -= len(now)
                 if left <= 0:
@@ -109,6 +112,7 @@ class TimedStream:
     def _rows(self) -> Iterator[Rows]:
         faults = self._sources.faults
         shares = np.cumsum([fault.share for fault in faults]) / sum(fault.share for fault in faults)
+        shares[-1] = 1.0  # whatever rounding made of it
         queues = [self._queue(number) for number in range(len(faults) + 1)]
         views = self._schedule.objects
         for stretch_number, plan in enumerate(self._schedule.stretches(self._seed)):
@@ -121,7 +125,7 @@ class TimedStream:
                 at = np.flatnonzero(source == number)
                 drawn = [next(queue) for _ in at]
                 index[at], visit[at] = np.array(drawn, dtype=np.int64).reshape(-1, 2).T
-            yield Rows(source, index, plan.intensity, plan.episode, visit)
+            yield Rows(source, index, plan.intensity, plan.episode, visit, visit % views > 0)
 
     def _queue(self, number: int) -> Iterator[tuple[int, int]]:
         """Give (place, visit) of a source's instances for ever, each pass in another order."""
@@ -132,8 +136,10 @@ class TimedStream:
             if views == 1:
                 yield from ((int(i), turn) for i in rng.permutation(size))
                 continue
-            for frames in self._objects(number, rng):
-                # A track that is too short is seen again from its start, as a later visit.
+            for track in self._objects(number, rng):
+                # Of a long track some part; one that is too short is seen again from its start.
+                start = int(rng.integers(0, max(len(track) - views, 0) + 1))
+                frames = track[start : start + views]
                 for view in range(views):
                     yield int(frames[view % len(frames)]), turn * views + view // len(frames)
 
@@ -151,17 +157,6 @@ class TimedStream:
             return test, np.arange(len(test))
         targets = self._sources.faults[number - 1].targets
         return targets.split, targets.indices
-
-    def _as_views(self, batch: Batch, rows: Rows) -> Batch:
-        """Add sensor noise where an image is seen again, so that no two views are the same."""
-        again = np.flatnonzero(rows.visit > 0)
-        if not again.size:
-            return batch
-        images: Images = batch.images.copy()
-        noise = PerInstance(self._seed, "view", batch.ids[again]).normal(*images.shape[1:])
-        images[again] = np.clip(images[again] + np.float32(VIEW_NOISE) * noise, 0, 1)
-        values = {name: getattr(batch, name) for name in batch.__dataclass_fields__}
-        return Batch(**(values | {"images": images}))
 
 
 def _regrouped(stretches: Iterator[Rows], size: int) -> Iterator[Rows]:

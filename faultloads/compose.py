@@ -78,6 +78,15 @@ class Compose(Faultload):
         self._parts = _made(faults)
         self._category = category
         self.category = category or self._parts[0].fault.category
+        if category is None and any(not getattr(part.fault, "keeps_meaning", True) for part in self._parts):
+            self.category = "novelty"  # what leaves no right answer
+        self.reads_other_instances = self._parts[0].fault.reads_other_instances
+        for part in self._parts[1:]:
+            if part.fault.reads_other_instances:
+                raise ParameterError(
+                    f"faults: '{part.fault.name}' shows other instances, and so not what came before it; "
+                    "expected it as the first of the faults"
+                )
         self.uses_classifier = any(part.fault.uses_classifier for part in self._parts)
         free = [part.fault.severities for part in self._parts if part.severity is None]
         self.severities = min(free, key=lambda known: known[-1]) if free else ()

@@ -39,6 +39,8 @@ class _PreviousFrame(InstanceFault):
     the very first is the split's last.
     """
 
+    reads_other_instances = True
+
     category = "anomaly"
 
     def __init__(self, *, no_answer: bool = False) -> None:

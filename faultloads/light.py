@@ -75,6 +75,8 @@ class Saturate(ImageNetC):
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random
         need_colours(images, self.name)
+        # Levels 1 and 2 take colour away, 3 to 5 add some: half-way between them nothing would change.
+        severity = float(np.rint(severity)) if 2 < severity < 3 else severity
         times, plus = at_levels(severity, [(0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)], neutral=(1, 0))
         value = images.max(axis=1, keepdims=True)
         chroma = value - images.min(axis=1, keepdims=True)

@@ -71,6 +71,7 @@ class MixedHalves(InstanceFault):
     False
     """
 
+    reads_other_instances = True
     category = "novelty"
     keeps_meaning = False
     reference = HEINDRICH

@@ -200,9 +200,47 @@ def test_every_entry_of_every_list_is_a_fault_at_a_severity_it_has():
             {"list": "authors-38", "entry": "fog-3"},
             "list 'authors-38' has no entry 'fog-3'; did you mean 'fog-",
         ),
-        ({"list": "authors-38"}, "a list takes 'list' and 'entry', and nothing else"),
+        ({"list": "authors-38"}, "a list takes 'list', 'entry', 'share' and 'both', and nothing else"),
     ],
 )
 def test_a_list_that_is_not_there_is_told(faultload, message):
     with pytest.raises(ExperimentError, match=message):
         listed(faultload, Path())
+
+
+def test_entries_of_lists_can_be_mixed():
+    entries = [
+        {"list": "authors-38", "entry": "fgsm", "share": 2},
+        {"list": "authors-38", "entry": "fog-5", "both": True},
+    ]
+    first, second = listed(entries, Path())
+    assert (first["name"], first["share"]) == ("fgsm", 2)
+    assert (second["name"], second["severity"], second["both"]) == ("fog", 5, True)
+
+
+def test_all_mistakes_in_faults_are_told_at_once(experiment, capsys):
+    faults = [{"name": "fog", "severity": 9}, {"name": "snwo"}, {"name": "gaussian-noise"}]
+    assert main(["run", experiment(faultload=faults), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    for part in ("'fog': severity is 9", "'snwo' is not known", "'gaussian-noise': severity is None"):
+        assert part in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["stream", "mine.yaml", "--length", "0"], "--length is 0; expected at least 1"),
+        (
+            ["faults", "preview", "fog", "--workload", DIGITS, "--out", "x.png", "--images", "0"],
+            "--images is 0",
+        ),
+        (
+            ["faults", "preview", "{name: fog, severity: 2}", "--workload", DIGITS, "--out", "x.png"],
+            "a preview draws every severity; leave out severity",
+        ),
+    ],
+)
+def test_settings_that_would_mean_nothing_are_refused(experiment, capsys, arguments, message):
+    experiment()
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err

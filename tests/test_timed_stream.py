@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from farm import registry
 from farm.api import Batch, Context, FaultContext
 from farm.errors import ExperimentError
 from farm.schedules import Onset, Ramp, Recurring, Sequence
@@ -151,3 +152,75 @@ def test_a_fault_on_both_changes_id_and_ood_alike_and_makes_nothing_ood(tiny, co
     assert set(both["faultload"][both["is_ood"]]) == {"negative+dark"}
     assert set(both["faultload"][~both["is_ood"]]) == {""}
     assert all(i.endswith("|dark") for i in both["ids"])
+
+
+def test_a_fault_on_both_draws_anew_at_every_visit(tiny, context):
+    noise = registry.faultload("gaussian-noise")
+    noise = Fault(noise, noise.prepare(context), 3)
+    stream = TimedStream(tiny, fault(context), schedule=Onset(at=10**6), everywhere=[noise])
+    seen = first(stream, 2 * len(tiny.test), 50)
+    again = {i.split("|")[0]: image for i, image in zip(seen["ids"], seen["images"], strict=True)}
+    one = str(tiny.test.ids[0])
+    assert not np.array_equal(again[one], again[f"{one}~1"])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("shuffled-pixels", {}, "leaves no right answer"),
+        ("mixed-halves", {}, "acts upon certain instances"),
+        ("stuck-frame", {}, "acts upon certain instances"),
+        ("black-frame", {"no_answer": True}, "leaves no right answer"),
+    ],
+)
+def test_what_cannot_be_applied_to_all_alike_is_refused(tiny, context, name, arguments, message):
+    rule = registry.faultload(name, **arguments)
+    with pytest.raises(ExperimentError, match=f"faultload '{name}' {message}"):
+        BenchmarkStream(tiny, everywhere=[Fault(rule, rule.prepare(context))])
+
+
+def test_two_faults_of_one_name_are_refused(tiny, context):
+    with pytest.raises(ExperimentError, match="two faultloads are called 'negative'"):
+        BenchmarkStream(tiny, fault(context), fault(context))
+
+
+def test_unequal_shares_are_kept_whatever_else_is_asked(tiny, context):
+    for asked in ({}, {"length": 40}, {"ood_share": 0.5}):
+        faults = [fault(context, share=1, name="a"), fault(context, share=3, name="b")]
+        seen = first(BenchmarkStream(tiny, *faults, **asked), 10_000)
+        n = {name: int((seen["faultload"] == name).sum()) for name in ("a", "b")}
+        assert abs(3 * n["a"] - n["b"]) <= 3, asked
+
+
+def test_a_ramp_of_the_severity_needs_severities(tiny, context):
+    with pytest.raises(ExperimentError, match="faultload 'negative' has no severity to ramp"):
+        TimedStream(tiny, fault(context), schedule=Ramp(end=10, of="severity"))
+
+
+def test_a_stuck_frame_is_not_for_streams_with_time(tiny, context):
+    rule = registry.faultload("stuck-frame")
+    with pytest.raises(ExperimentError, match="takes images from its split's order"):
+        TimedStream(tiny, Fault(rule, rule.prepare(context)), schedule=Onset(at=3))
+
+
+def test_every_frame_of_a_long_track_comes_in_time():
+    workload = Testbed(seed=0).workload(TinySource(tracks=(4, 3, 4), frames=6))
+    classifier = TinyModel().classifier(workload, Context())
+    context = FaultContext(workload, workload.test, classifier, lambda spec: workload, Context())
+    seen = first(TimedStream(workload, fault(context), schedule=Sequence(views=2, share=0.1)), 4000, 100)
+    shown = {i.split("~")[0] for i in seen["ids"][~seen["is_ood"]]}
+    assert shown == set(workload.test.ids)
+
+
+def test_real_tracks_get_no_noise_of_ours(tiny, context):
+    views = 3
+    seen = first(TimedStream(tiny, fault(context), schedule=Sequence(views=views, share=0.2)), 600, 50)
+    originals = {
+        str(i): image
+        for i, image in zip(tiny.test.ids, tiny.test.images.read(np.arange(len(tiny.test))), strict=True)
+    }
+    counts = np.unique(tiny.test.groups, return_counts=True)[1]
+    assert counts.min() >= views
+    for name, image, is_ood in zip(seen["ids"], seen["images"], seen["is_ood"], strict=True):
+        if not is_ood:
+            assert np.array_equal(image, originals[name.split("~")[0]])

@@ -100,6 +100,8 @@ class Faultload(Component, ABC):
     between two of them is allowed (a ramp passes through it), and 0 means no change."""
     uses_classifier: bool = False
     """Whether `apply` runs a classifier, as attacks do: then it cannot run while the classifier works."""
+    reads_other_instances: bool = False
+    """Whether `apply` looks up other instances of the split, as a stuck frame does."""
     origin: ClassVar[str] = ""
     """Whose definition it follows, where there are several of the same name."""
 

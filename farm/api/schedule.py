@@ -24,6 +24,8 @@ class Schedule(Component, ABC):
 
     objects: int = 1
     """How many views of one object come in a row."""
+    ramps_severity: bool = False
+    """Whether it passes through severities, so that faults need some."""
 
     @abstractmethod
     def stretches(self, seed: int) -> Iterator[Stretch]:

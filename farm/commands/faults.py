@@ -28,7 +28,14 @@ def preview(options: argparse.Namespace) -> int:
     out = Path(options.out)
     if out.exists():
         raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    if options.images < 1:
+        raise ExperimentError(f"--images is {options.images}; expected at least 1")
     specs = [FaultSpec.model_validate(_named(text)) for text in options.faults]
+    for spec in specs:
+        if spec.model_fields_set & {"severity", "share", "both"}:
+            raise ExperimentError(
+                f"faultload '{spec.name}': a preview draws every severity; leave out severity, share and both"
+            )
     faultloads = [cast(Faultload, spec.make("faultload")) for spec in specs]
     with shown_progress(quiet=options.quiet) as progress:
         bed = Testbed(options.seed, progress=progress)

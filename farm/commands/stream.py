@@ -26,6 +26,8 @@ def stream(options: argparse.Namespace) -> int:
     """Stream until the end, until `--length`, or until interrupted."""
     if options.window < 2:
         raise ExperimentError(f"--window is {options.window}; expected at least 2")
+    if options.length is not None and options.length < 1:
+        raise ExperimentError(f"--length is {options.length}; expected at least 1")
     experiment, folder = load_experiment(options.experiment, options.set)
     with importable(folder):
         with shown_progress(quiet=options.quiet) as progress:

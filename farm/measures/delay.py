@@ -16,6 +16,24 @@ FEWEST_FOR_BOUND = 59
 below 0.05."""
 
 
+def begun(episode: IntArray, is_ood: BoolArray) -> IntArray:
+    """Give each instance's episode from its onset on: the first OOD instance of what was planned.
+
+    Before it nothing is wrong yet, and an episode in which nothing is OOD is none.
+
+    Examples
+    --------
+    >>> begun(np.array([-1, 0, 0, 0, 1]), np.array([False, False, True, False, False])).tolist()
+    [-1, -1, 0, 0, -1]
+    """
+    place = np.arange(len(episode))
+    wrong = np.flatnonzero((episode != OUTSIDE) & is_ood)
+    numbers, first = np.unique(episode[wrong], return_index=True)
+    onset = np.full(int(episode.max(initial=0)) + 2, len(episode))
+    onset[numbers] = wrong[first]
+    return np.where((episode != OUTSIDE) & (place >= onset[episode]), episode, OUTSIDE)
+
+
 @dataclass(frozen=True)
 class Delays:
     """Delays of all onsets, in instances; one that was missed is censored: infinite, and not left out.
@@ -27,15 +45,16 @@ class Delays:
     values: FloatArray
 
     @classmethod
-    def of(cls, episode: IntArray, alarm: BoolArray) -> Delays:
+    def of(cls, episode: IntArray, is_ood: BoolArray, alarm: BoolArray) -> Delays:
         """Find each episode's first alarm at or after its onset.
 
         Examples
         --------
         >>> episode = np.array([-1, 0, 0, -1, 1, 1])
-        >>> Delays.of(episode, np.array([True, False, True, False, False, False])).values
+        >>> Delays.of(episode, episode >= 0, np.array([True, False, True, False, False, False])).values
         array([ 1., inf])
         """
+        episode = begun(episode, is_ood)
         inside = np.flatnonzero(episode != OUTSIDE)
         numbers, onset = np.unique(episode[inside], return_index=True)
         delays = np.full(len(numbers), np.inf)
@@ -78,10 +97,10 @@ class Delays:
 
 
 def false_alarms_per_1000(episode: IntArray, is_ood: BoolArray, alarm: BoolArray) -> Measure:
-    """Count alarms a thousand ID instances outside of all episodes."""
-    quiet = (episode == OUTSIDE) & ~is_ood
+    """Count alarms a thousand ID instances, but for those between an onset and its episode's end."""
+    quiet = (begun(episode, is_ood) == OUTSIDE) & ~is_ood
     if not quiet.any():
-        return undefined("no ID instance outside of an episode")
+        return undefined("no ID instance before or between faults")
     return Measure(1000.0 * float(alarm[quiet].mean()))
 
 

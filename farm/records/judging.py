@@ -191,11 +191,11 @@ class Judging:
         if self.known.episode is None or part.name != "all":
             why = "the stream has no episodes" if self.known.episode is None else "told of part all"
             return dict.fromkeys(("false_alarms_per_1000", "detection_delay"), undefined(why))
-        along = np.argsort(self.partition.take(self.known.position, part))
-        episode = self.partition.take(self.known.episode, part)[along]
-        is_ood = self.partition.take(self.known.is_ood, part)[along]
-        alarm = self.partition.take(said.alarm, part)[along]
-        delays = measures.Delays.of(episode, alarm)
+        # The whole stream, whichever fault the part is about: a delay counts every instance that passes.
+        along = np.argsort(self.known.position)
+        episode, is_ood = self.known.episode[along], self.known.is_ood[along]
+        alarm = said.alarm[along]
+        delays = measures.Delays.of(episode, is_ood, alarm)
         delay = {
             "median": delays.quantile(0.5),
             "p95": delays.quantile(0.95),

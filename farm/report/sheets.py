@@ -128,7 +128,7 @@ def sheets(records: Sequence[Mapping[str, Any]]) -> Sheets:
         shown = [_sheet(MAIN, group["all"], notes) for group in parts]
         shown += [
             replace(_sheet(TIME, group["all"], notes), subtitle="faults that begin, instances until noticed")
-            for group in parts
+            for group in parts[:1]  # it is told of the whole stream, in every group
             if any(record.get("detection_delay") for record in group["all"])
         ]
         # ID instances are the same in every group. Where they cannot be told apart, everything is shown.

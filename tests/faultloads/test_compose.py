@@ -13,7 +13,6 @@ from farm.errors import ParameterError, UnknownNameError
 from farm.testing.fakes import TinyModel, tiny_workload
 from faultloads.anomaly import BitFlips, DeadRows, PixelTrap
 from faultloads.compose import Compose
-from faultloads.frames import StuckFrame
 from faultloads.unrecognisable import ShuffledPixels
 
 ANOMALY, FRAMES = "faultloads.anomaly", "faultloads.frames"
@@ -126,17 +125,15 @@ def test_a_part_that_leaves_no_meaning_leaves_none(ours):
 
 
 def test_instances_from_elsewhere_come_first_and_later_parts_act_upon_them(ours, theirs):
-    both = Compose(faults=[{"name": "novelty", "workload": "theirs"}, STUCK, FLIPS])
+    both = Compose(faults=[{"name": "novelty", "workload": "theirs"}, FLIPS])
     targets = prepare(both, ours, theirs)
     assert targets.split is theirs.test
     assert len(targets.indices) == 5 * 24  # one class is shared
     assert set(targets.labels) == {NO_ANSWER}
     assert targets.workload == "theirs"
     assert targets.notes["shared_classes"] == ["ash"]
-    assert [part["name"] for part in targets.notes["parts"]] == ["novelty", STUCK, FLIPS]
-    stuck = StuckFrame()
-    stuck.prepare(FaultContext(theirs, theirs.test, None, None, Context()))
-    shown = apply(stuck, theirs, np.nan).images
+    assert [part["name"] for part in targets.notes["parts"]] == ["novelty", FLIPS]
+    shown = theirs.test.images.read(np.arange(12))
     flips = BitFlips()
     flips.name = FLIPS
     flips._seed = 0
@@ -186,7 +183,7 @@ def test_a_composition_may_be_part_of_another(ours):
 
 @pytest.mark.parametrize("size", [1, 7])
 def test_an_instance_looks_the_same_whatever_else_is_in_its_batch(ours, size):
-    both = Compose(faults=[FLIPS, STUCK, ROWS])
+    both = Compose(faults=[STUCK, FLIPS, ROWS])
     prepare(both, ours)
     whole = apply(both, ours, 2.5, rows=21).images
     for start in range(0, 21, size):
@@ -236,3 +233,15 @@ def test_the_registry_checks_it_as_it_does_any_fault():
     assert [type(part.fault) for part in made._parts] == [BitFlips, PixelTrap]
     with pytest.raises(ParameterError, match="faults"):
         registry.faultload("faultloads.compose:Compose", faults=[ShuffledPixels])
+
+
+def test_what_shows_other_instances_may_only_come_first():
+    with pytest.raises(ParameterError, match="shows other instances, and so not what came before it"):
+        Compose(faults=[FLIPS, STUCK])
+    assert Compose(faults=[STUCK, FLIPS]).reads_other_instances
+
+
+def test_what_leaves_no_right_answer_makes_the_whole_novelty():
+    shuffled = "faultloads.unrecognisable:ShuffledPixels"
+    assert Compose(faults=[FLIPS, shuffled]).category == "novelty"
+    assert Compose(faults=[FLIPS, shuffled], category="noise").category == "noise"

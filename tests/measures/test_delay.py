@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from farm.measures import Delays, false_alarms_per_1000
-from farm.measures.delay import _binomial
+from farm.measures.delay import _binomial, begun
 
 EPISODE = np.array([-1, -1, 0, 0, 0, -1, 1, 1, -1, 2, 2])
 
 
 def delays(*alarms: int) -> list[float]:
     alarm = np.isin(np.arange(len(EPISODE)), alarms)
-    return Delays.of(EPISODE, alarm).values.tolist()
+    return Delays.of(EPISODE, EPISODE >= 0, alarm).values.tolist()
 
 
 def test_by_hand():
@@ -33,9 +33,26 @@ def test_only_the_first_alarm_counts():
     assert delays(3, 4, 6, 7, 9, 10) == [1, 0, 0]
 
 
-def test_an_episode_whose_first_instance_is_id_begins_there_all_the_same():
-    # Within an episode at a share below 1 not every instance is OOD; the onset is the episode's.
-    assert Delays.of(np.array([0, 0, 0]), np.array([False, False, True])).values.tolist() == [2]
+def test_an_onset_is_the_first_ood_instance_of_an_episode():
+    # Within an episode at a share below 1 not every instance is OOD; before the first, nothing is wrong yet.
+    episode, is_ood = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 0, 0]) > 0
+    early, late = np.array([1, 0, 0, 0, 0, 0]) > 0, np.array([0, 0, 1, 0, 0, 0]) > 0
+    assert Delays.of(episode, is_ood, early).values.tolist() == [np.inf]
+    assert Delays.of(episode, is_ood, late).values.tolist() == [1]
+    assert begun(episode, is_ood).tolist() == [-1, 0, 0, 0, -1, -1]
+    assert false_alarms_per_1000(episode, is_ood, early).value == pytest.approx(1000 / 3)
+
+
+@given(st.integers(0, 10**6), st.floats(0.05, 1))
+def test_whoever_alarms_at_ood_alone_notices_every_onset_at_once(seed, share):
+    rng = np.random.default_rng(seed)
+    episode = np.repeat(np.where(np.arange(12) % 2, np.arange(12) // 2, -1), rng.integers(1, 9, 12))
+    is_ood = (episode >= 0) & (rng.random(len(episode)) < share)
+    found = Delays.of(episode, is_ood, is_ood)
+    assert (found.values == 0).all()
+    assert found.n == len(np.unique(episode[is_ood]))
+    rate = false_alarms_per_1000(episode, is_ood, is_ood)
+    assert rate.value == 0 or not rate.defined
 
 
 def test_a_missed_onset_is_censored_and_not_dropped():
@@ -78,4 +95,4 @@ def test_false_alarms_are_counted_outside_of_episodes():
     is_ood = EPISODE >= 0
     assert false_alarms_per_1000(EPISODE, is_ood, alarm).value == 250.0  # one of four
     none = false_alarms_per_1000(np.zeros(3, int), np.ones(3, bool), np.ones(3, bool))
-    assert none.reason == "no ID instance outside of an episode"
+    assert none.reason == "no ID instance before or between faults"

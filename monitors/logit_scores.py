@@ -1,0 +1,145 @@
+"""Scores that are one formula over the logits: nothing is learnt, nothing is kept."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from farm.api import Features, FitData, FloatArray, Monitor, Needs, Observation, State, check_number
+
+
+class LogitMonitor(Monitor):
+    """Base of the monitors here. A subclass writes `of`."""
+
+    @property
+    def needs(self) -> Needs:
+        """Logits."""
+        return Needs(logits=True)
+
+    @abstractmethod
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Give the score of each row of logits."""
+
+    def _fit(self, data: FitData) -> State:
+        del data  # nothing to learn
+        return {}
+
+    def _load(self, state: State) -> None:
+        del state
+
+    def _score(self, observation: Observation) -> Features:
+        assert observation.logits is not None  # the needs say so
+        return self.of(observation.logits.astype(np.float64))
+
+
+class MaxLogit(LogitMonitor):
+    """The greatest logit, negated: unlike a probability it also tells how much evidence there is in all.
+
+    Examples
+    --------
+    >>> MaxLogit().of(np.array([[9.0, 0.0, 0.0], [1.0, 0.5, 0.0]]))
+    array([-9., -1.])
+    """
+
+    reference = "Hendrycks et al.: Scaling out-of-distribution detection for real-world settings, ICML 2022"
+
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Give the greatest logit, negated."""
+        return -np.asarray(logits.max(axis=1))
+
+
+class Entropy(LogitMonitor):
+    """The entropy of the softmax, in nats: how evenly the classifier spreads its belief.
+
+    Examples
+    --------
+    >>> Entropy().of(np.zeros((1, 4))).round(4)
+    array([1.3863])
+    """
+
+    reference = "Shannon: A mathematical theory of communication, Bell System Technical Journal 1948"
+
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Give the entropy; a class without any probability adds nothing."""
+        shifted = logits - logits.max(axis=1, keepdims=True)
+        share = np.exp(shifted)
+        total = share.sum(axis=1)
+        return np.asarray(np.log(total) - (share * shifted).sum(axis=1) / total)
+
+
+class Margin(LogitMonitor):
+    """The lead of the greatest logit over the second, negated: the runner-up tells of doubt between two.
+
+    Examples
+    --------
+    >>> Margin().of(np.array([[9.0, 2.0, 0.0], [1.0, 0.5, 0.0]]))
+    array([-7. , -0.5])
+    """
+
+    reference = "Scheffer, Decomain, Wrobel: Active hidden Markov models for information extraction, IDA 2001"
+
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Give the second greatest logit minus the greatest."""
+        top = np.partition(logits, -2, axis=1)
+        return np.asarray(top[:, -2] - top[:, -1])
+
+
+class Energy(LogitMonitor):
+    """The free energy of the logits, a smooth stand-in for how little data there was near an input.
+
+    Parameters
+    ----------
+    temperature
+        How many logits count: a low one leaves the greatest alone, a high one lets all of them speak.
+
+    Examples
+    --------
+    >>> Energy(temperature=1.0).of(np.zeros((1, 4))).round(4)
+    array([-1.3863])
+    """
+
+    reference = "Liu, Wang, Owens, Li: Energy-based out-of-distribution detection, NeurIPS 2020"
+
+    def __init__(self, *, temperature: float = 1.0) -> None:
+        check_number("temperature", temperature, above=0)
+        self._temperature = temperature
+
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Give -T log(sum(exp(z / T)))."""
+        best = logits.max(axis=1, keepdims=True)
+        total = np.exp((logits - best) / self._temperature).sum(axis=1)
+        return np.asarray(-best[:, 0] - self._temperature * np.log(total))
+
+
+class GeneralisedEntropy(LogitMonitor):
+    """An entropy that even a small doubt raises: the sum of (p (1 - p))^gamma over the likeliest classes.
+
+    Parameters
+    ----------
+    gamma
+        The exponent, above 0 and at most 1. The lower, the more the faint probabilities weigh.
+    m
+        How many of the likeliest classes are summed; all of them, where there are fewer.
+
+    Examples
+    --------
+    >>> GeneralisedEntropy(gamma=1.0, m=2).of(np.zeros((1, 4)))
+    array([0.375])
+    """
+
+    reference = "Liu, Lochman, Zach: GEN, pushing the limits of softmax-based OOD detection, CVPR 2023"
+
+    def __init__(self, *, gamma: float = 0.1, m: int = 10) -> None:
+        check_number("gamma", gamma, above=0, high=1)
+        check_number("m", m, low=1, whole=True)
+        self._gamma, self._m = gamma, m
+
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Give the generalised entropy."""
+        share = np.exp(logits - logits.max(axis=1, keepdims=True))
+        share = np.sort(share / share.sum(axis=1, keepdims=True), axis=1)[:, ::-1]
+        doubt = 1.0 - share
+        # Close to certainty 1 - p has no digits left, and a low exponent would show it.
+        doubt[:, 0] = share[:, :0:-1].sum(axis=1)
+        return np.asarray(((share * doubt)[:, : self._m] ** self._gamma).sum(axis=1))

@@ -245,5 +245,6 @@ def check_unseen(
 
 def _fault_ids(ids: np.ndarray, faultload: str, severity: FloatArray) -> list[str]:
     """An ID instance may stand in the stream beside its faulted self; both need an id of their own."""
-    levels = ["" if np.isnan(level) else f"@{level:g}" for level in severity]
-    return [f"{i}|{faultload}{level}" for i, level in zip(ids, levels, strict=True)]
+    levels, which = np.unique(severity, return_inverse=True)
+    endings = [f"|{faultload}" + ("" if np.isnan(level) else f"@{level:g}") for level in levels]
+    return [f"{i}{endings[place]}" for i, place in zip(ids, which, strict=True)]

@@ -84,7 +84,8 @@ class PerInstance:
         A table is several times as fast as exact sampling and the same on every machine; it ends at 4.2
         standard deviations, and no step is wider than a grey level of 8 bits makes visible.
         """
-        return _NORMAL_QUANTILES[self.bits(*shape)]
+        # Every index is in range: `wrap` saves the check, which is half of the time.
+        return np.take(_NORMAL_QUANTILES, self.bits(*shape), mode="wrap")
 
     def integers(self, low: int, high: int, *shape: int) -> IntArray:
         """Draw whole numbers from low to high, both included."""

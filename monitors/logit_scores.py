@@ -7,6 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from farm.api import Features, FitData, FloatArray, Monitor, Needs, Observation, State, check_number
+from monitors.free_energy import log_sum_exp
 
 
 class LogitMonitor(Monitor):
@@ -107,9 +108,7 @@ class Energy(LogitMonitor):
 
     def of(self, logits: FloatArray) -> FloatArray:
         """Give -T log(sum(exp(z / T)))."""
-        best = logits.max(axis=1, keepdims=True)
-        total = np.exp((logits - best) / self._temperature).sum(axis=1)
-        return np.asarray(-best[:, 0] - self._temperature * np.log(total))
+        return -self._temperature * log_sum_exp(logits / self._temperature)
 
 
 class GeneralisedEntropy(LogitMonitor):

@@ -1,0 +1,51 @@
+"""The free energy of logits, and logits from the last hidden layer: what several families build upon."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm.api import FloatArray, Head, Observation
+from farm.errors import RequirementError
+
+
+def log_sum_exp(logits: NDArray[np.floating]) -> FloatArray:
+    """Give log(sum(exp(logits))) a row, in float64: the more evidence for any class, the greater.
+
+    Examples
+    --------
+    >>> log_sum_exp(np.array([[0.0, 0.0], [1000.0, 0.0]])).round(4).tolist()
+    [0.6931, 1000.0]
+    """
+    wide = logits.astype(np.float64)
+    top = wide.max(axis=1)
+    result: FloatArray = top + np.log(np.exp(wide - top[:, None]).sum(axis=1))
+    return result
+
+
+def logits_of(observation: Observation) -> FloatArray:
+    """Give the observed logits in float64."""
+    if observation.logits is None:
+        raise RequirementError("logits were not observed; declare them in the monitor's needs")
+    return observation.logits.astype(np.float64)
+
+
+class WideHead:
+    """A classifier's last linear layer in float64, so that huge activations do not overflow.
+
+    Examples
+    --------
+    >>> head = WideHead(Head(np.eye(2, dtype=np.float32), np.ones(2, np.float32)))
+    >>> head(np.array([[2.0, 3.0]])).tolist()
+    [[3.0, 4.0]]
+    """
+
+    def __init__(self, head: Head) -> None:
+        self.weights: FloatArray = np.asarray(head.weights, dtype=np.float64)
+        self.bias: FloatArray = np.asarray(head.bias, dtype=np.float64)
+        self._across = np.ascontiguousarray(self.weights.T)
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """Give the logits of these features."""
+        result: FloatArray = features @ self._across + self.bias
+        return result

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from itertools import islice
+from collections.abc import Iterator
+from contextlib import closing, nullcontext, suppress
 
 from rich.console import Console
 from rich.live import Live
@@ -16,7 +17,7 @@ from farm.experiment import assemble, importable
 from farm.live import Watch
 from farm.progress import shown_progress
 from farm.report.live_table import live_table
-from farm.sut import SystemUnderTest
+from farm.sut import Step, SystemUnderTest
 from farm.threads import limited_threads
 
 REDRAW_SECONDS = 0.25
@@ -42,9 +43,7 @@ def stream(options: argparse.Namespace) -> int:
         live = Live(console=console, auto_refresh=False) if options.live and console.is_terminal else None
         with limited_threads(experiment.threads):
             steps = watch.follow(system, system.steps(ready.stream, experiment.batch_size))
-            if options.length is not None:
-                steps = islice(steps, -(-options.length // experiment.batch_size))
-            _show(steps, watch, live, options)
+            _show(_until(steps, watch, options.length), watch, live, options)
         watch.remember()
         console.print(live_table(watch, options.window))
     failed = [watched for watched in watch.monitors.values() if watched.failure]
@@ -53,12 +52,19 @@ def stream(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _show(steps, watch: Watch, live: Live | None, options: argparse.Namespace) -> None:  # type: ignore[no-untyped-def]
+def _until(steps: Iterator[Step], watch: Watch, length: int | None) -> Iterator[Step]:
+    """Stop after the batch in which so many instances are reached."""
+    for step in steps:
+        yield step
+        if length is not None and watch.n >= length:
+            return
+
+
+def _show(steps: Iterator[Step], watch: Watch, live: Live | None, options: argparse.Namespace) -> None:
+    """Run the steps, and show where the stream is. Ctrl-C is how an endless one ends: nothing is lost."""
     drawn = time.monotonic()
     remembered = 0
-    if live:
-        live.start()
-    try:
+    with suppress(KeyboardInterrupt), closing(steps), live or nullcontext():  # type: ignore[type-var]
         for _ in steps:
             # A point of the sparkline every half window, a picture a few times a second.
             if watch.n - remembered >= options.window // 2:
@@ -69,10 +75,5 @@ def _show(steps, watch: Watch, live: Live | None, options: argparse.Namespace) -
             if live and time.monotonic() - drawn >= REDRAW_SECONDS:
                 live.update(live_table(watch, options.window), refresh=True)
                 drawn = time.monotonic()
-    except KeyboardInterrupt:
-        # How an endless stream ends: what was seen until now is the result.
-        pass
-    finally:
         if live:
             live.update("", refresh=True)
-            live.stop()

@@ -137,6 +137,8 @@ def white_box():
 
 def test_needs_that_are_met_pass():
     white_box().resolve(Needs(layers=("fc1",), logits=True), "monitor 'm'")
+    with pytest.raises(RequirementError):
+        white_box().resolve(Needs(layers=("fc1",), logits=True, gradients=True), "monitor 'm'")
 
 
 def test_a_misspelt_layer_gets_a_suggestion():

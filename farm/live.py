@@ -15,7 +15,7 @@ from farm.measures.measure import Measure, ratio, undefined
 from farm.measures.windowed import Window
 from farm.sut import Step, SystemUnderTest
 
-HISTORY = 10
+HISTORY = 8
 """How many earlier values of a windowed measure are kept for the sparkline."""
 KEPT_DELAYS = 1000
 """How many of the latest delays are kept for their median."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from farm.api import Images, IntArray, PerInstance, check_choice, check_number
@@ -139,87 +138,6 @@ class Pgd(_LossAttack):
         else:
             change *= np.minimum(1, np.float32(self._eps) / _lengths(change))
         return np.asarray(np.clip(images + change, 0, 1))
-
-
-class DeepFool(Attack):
-    """A small step over the nearest class boundary, which is found by linearising again and again.
-
-    It leaves the class that the attacked classifier predicts, right or wrong.
-
-    Parameters
-    ----------
-    overshoot
-        How much further than to the boundary, as a share of the way.
-    steps
-        At most this many linearisations; an image that has crossed is left as it is.
-    candidates
-        How many of the likeliest classes to look at, the predicted one included.
-    surrogate
-        The model to attack instead of the classifier under test, as for `fgsm`.
-
-    Examples
-    --------
-    >>> DeepFool().parameters["overshoot"]
-    0.02
-    """
-
-    reference = "Moosavi-Dezfooli, Fawzi, Frossard: DeepFool, CVPR 2016"
-    origin = "Moosavi-Dezfooli et al., 2016"
-
-    def __init__(
-        self,
-        *,
-        overshoot: float = 0.02,
-        steps: int = 50,
-        candidates: int = 10,
-        surrogate: str | Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(surrogate=surrogate)
-        check_number("overshoot", overshoot, low=0)
-        check_number("steps", steps, low=1, whole=True)
-        check_number("candidates", candidates, low=2, whole=True)
-        self._overshoot, self._steps, self._candidates = overshoot, steps, candidates
-
-    def _attack(self, images: Images, labels: IntArray, random: PerInstance) -> Images:
-        del labels, random
-        clean = torch.tensor(images)
-        moved, way = clean.clone(), torch.zeros_like(clean)
-        with torch.no_grad():
-            order = self._attacked.differentiable(clean).argsort(dim=1, descending=True, stable=True).cpu()
-        order = order[:, : self._candidates]
-        rows = torch.arange(len(clean))
-        for _ in range(self._steps):
-            logits, gradients = self._linearised(moved[rows], order[rows])
-            inside = logits[:, 0] >= logits[:, 1:].amax(dim=1)
-            rows, logits, gradients = rows[inside], logits[inside], gradients[inside]
-            if not len(rows):
-                break
-            way[rows] += _to_boundary(logits, gradients)
-            moved[rows] = (clean[rows] + (1 + self._overshoot) * way[rows]).clamp(0, 1)
-        result: Images = moved.numpy()
-        return result
-
-    def _linearised(self, images: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the candidates' logits (images x candidates) and the gradient of each."""
-        with torch.enable_grad():
-            pixels = images.clone().requires_grad_()
-            logits = self._attacked.differentiable(pixels).cpu().gather(1, order)
-            columns = [logits[:, i].sum() for i in range(order.shape[1])]
-            gradients = [torch.autograd.grad(column, pixels, retain_graph=True)[0] for column in columns]
-        return logits.detach(), torch.stack(gradients, dim=1)
-
-
-def _to_boundary(logits: Tensor, gradients: Tensor) -> Tensor:
-    """Give the shortest way to where another candidate equals the first, if all were linear."""
-    apart = logits[:, :1] - logits[:, 1:]
-    slopes = gradients[:, 1:] - gradients[:, :1]
-    lengths = slopes.flatten(2).norm(dim=2).clamp(min=_TINY)
-    nearest = (apart / lengths).argmin(dim=1)
-    rows = torch.arange(len(logits))
-    # A little more than nothing, so that an image right on the boundary crosses it too.
-    factor = (apart[rows, nearest] + 1e-4) / lengths[rows, nearest] ** 2
-    way: Tensor = factor.view(-1, 1, 1, 1) * slopes[rows, nearest]
-    return way
 
 
 def _lengths(changes: Images) -> Images:

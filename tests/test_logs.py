@@ -238,4 +238,6 @@ def test_any_optional_value_may_be_missing(log, column):
     }
     first, second = rows[column]
     read = log(f"predicted,alarm,{column}\n0,1,{first}\n0,1,{second}\n")
-    json.dumps(judge(*read), allow_nan=False)
+    records = judge(*read)
+    assert {record["alarm_rate"] for record in records if record["monitor"] != "oracle"} == {1.0}
+    json.dumps(records, allow_nan=False)

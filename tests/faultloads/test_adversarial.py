@@ -23,7 +23,8 @@ from farm.api import (
 from farm.errors import ParameterError, RequirementError
 from farm.testbed import Testbed
 from faultloads._attack import Attack
-from faultloads.adversarial import DeepFool, Fgsm, Pgd
+from faultloads.adversarial import Fgsm, Pgd
+from faultloads.deepfool import DeepFool
 from faultloads.square_attack import SquareAttack, square_sides
 
 ATTACKS = [Fgsm, Pgd, DeepFool, SquareAttack]

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_type_hints
+from typing import Any, Literal, cast, get_type_hints
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
@@ -34,8 +34,6 @@ BASES: Mapping[Kind, type[api.Component]] = {
 OURS = "farm-testbed"
 OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
 HOME = Path(__file__).resolve().parent.parent
-
-C = TypeVar("C", bound=api.Component)
 
 
 @dataclass(frozen=True)

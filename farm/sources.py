@@ -186,6 +186,26 @@ class Sources:
         )
 
 
+class FromSources:
+    """What every stream that is drawn from sources shares."""
+
+    _sources: Sources
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classifier's classes."""
+        return self._sources.workload.classes
+
+    @property
+    def uses_classifier(self) -> bool:
+        """Whether making the instances runs a classifier."""
+        return self._sources.uses_classifier
+
+    def guard(self, workload: Workload) -> None:
+        """Raise where an image, or one of its group, is in the workload's training or validation data."""
+        self._sources.guard(workload)
+
+
 def _put(
     fault: Fault,
     rows: Rows,

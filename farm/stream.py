@@ -9,12 +9,12 @@ import numpy as np
 
 from farm.api import JSON, Batch, IntArray, Workload, check_choice, check_number, generator
 from farm.errors import ExperimentError
-from farm.sources import Fault, Rows, Sources
+from farm.sources import Fault, FromSources, Rows, Sources
 
 ORDERS = ("shuffled", "sequential")
 
 
-class BenchmarkStream:
+class BenchmarkStream(FromSources):
     """A finite stream of ID test instances and, where there are faults, of OOD ones.
 
     Parameters
@@ -72,11 +72,6 @@ class BenchmarkStream:
         self.guard(workload)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The classifier's classes."""
-        return self._sources.workload.classes
-
-    @property
     def length(self) -> int:
         """How many instances there are."""
         return len(self._rows)
@@ -103,15 +98,6 @@ class BenchmarkStream:
         """Yield batches of at most this many instances, from the start."""
         for start in range(0, self.length, size):
             yield self._sources.batch(self._rows.part(start, start + size))
-
-    @property
-    def uses_classifier(self) -> bool:
-        """Whether making the instances runs a classifier."""
-        return self._sources.uses_classifier
-
-    def guard(self, workload: Workload) -> None:
-        """Raise where an image, or one of its group, is in the workload's training or validation data."""
-        self._sources.guard(workload)
 
 
 def _counts(n_id: int, n_ood: int, share: float | None, length: int | None) -> tuple[int, int]:

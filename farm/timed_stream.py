@@ -18,10 +18,10 @@ from farm.api import (
     generator,
 )
 from farm.errors import ExperimentError
-from farm.sources import Fault, Rows, Sources
+from farm.sources import Fault, FromSources, Rows, Sources
 
 
-class TimedStream:
+class TimedStream(FromSources):
     """A stream whose faults come by a schedule, finite or endless, with constant memory.
 
     Every instance of a source comes once before any comes again (object by object where views of one come
@@ -70,11 +70,6 @@ class TimedStream:
         self.guard(workload)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The classifier's classes."""
-        return self._sources.workload.classes
-
-    @property
     def length(self) -> int | None:
         """How many instances there are; None where there is no end."""
         return self._length
@@ -88,15 +83,6 @@ class TimedStream:
             "length": self._length,
             **self._sources.provenance,
         }
-
-    @property
-    def uses_classifier(self) -> bool:
-        """Whether making the instances runs a classifier."""
-        return self._sources.uses_classifier
-
-    def guard(self, workload: Workload) -> None:
-        """Raise where an image, or one of its group, is in the workload's training or validation data."""
-        self._sources.guard(workload)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most this many instances, from the start."""

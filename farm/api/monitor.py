@@ -38,9 +38,6 @@ class Verdict:
 class Monitor(Component, ABC):
     """Distrusts. Drivers here are final; subclasses write `_fit`, `_load` and `_score`."""
 
-    saveable: bool = True
-    """False for an adapter whose insides cannot be written as arrays."""
-
     _classifier: Classifier | None = None
     _state: State | None = None
     _calibration: Calibration | None = None

@@ -23,10 +23,9 @@ from farm.api import (
     check_labels,
     check_number,
     generator,
-    image_digests,
 )
 from farm.errors import DataError, ParameterError
-from farm.workloads.splitting import cut_by_group
+from farm.workloads.splitting import cut_by_group, first_of_each
 
 Part = tuple[np.ndarray, IntArray, StrArray, StrArray]
 """Images, labels, ids, groups."""
@@ -148,19 +147,9 @@ def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | 
 
 
 def _without_copies(parts: list[Part]) -> tuple[list[Part], int]:
-    seen: set[bytes] = set()
-    kept, dropped = [], 0
-    for part in parts:
-        images = ArrayImages(part[0])
-        good = np.zeros(len(images), dtype=bool)
-        for start in range(0, len(images), 1024):
-            rows = np.arange(start, min(start + 1024, len(images)))
-            for i, digest in zip(rows, image_digests(images.read(rows)), strict=True):
-                good[i] = digest not in seen
-                seen.add(digest)
-        dropped += int((~good).sum())
-        kept.append(_rows(part, np.flatnonzero(good)))
-    return kept, dropped
+    rows = first_of_each([ArrayImages(part[0]) for part in parts])
+    kept = [_rows(part, first) for part, first in zip(parts, rows, strict=True)]
+    return kept, sum(len(part[1]) for part in parts) - sum(len(part[1]) for part in kept)
 
 
 def _rows(part: Part, rows: IntArray) -> Part:

@@ -70,6 +70,7 @@ def _monitor(monitor: Monitor, readouts: Readouts, failure: str | None) -> dict[
     near = np.abs(scores - thresholds) <= MARGIN * spread(scores)
     return record | {
         "nbytes": monitor.nbytes,
+        "own_forward_passes": monitor.own_passes,
         "notes": dict(monitor.notes()),
         "calibration": {**monitor.calibration.record(), "held_out_acceptance": realised},
         "rows_near_threshold": int(near.sum()),

@@ -114,7 +114,7 @@ class SystemUnderTest:
                 told = str(error) if str(error).startswith(who) else f"{who}: {error}"
                 self.failures[monitor.name] = f"{told} ({where})"
                 continue
-            cancelled = self._policies[monitor.name].decide(verdict.alarms, observation)
+            cancelled = self._policies[monitor.name].decide(verdict, observation)
             decisions[monitor.name] = Decision(verdict.scores, verdict.alarms, cancelled, verdict.nanoseconds)
         return Step(batch, observation, elapsed, decisions)
 

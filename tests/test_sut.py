@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from farm.api import LAST_HIDDEN, CalibrationRule, Labelled, Needs
+from farm.api import LAST_HIDDEN, CalibrationRule, Labelled, Needs, Policy
 from farm.errors import ComponentFailure, DataError, ExperimentError
 from farm.stream import BenchmarkStream
 from farm.sut import WARM_UP, SystemUnderTest, opaque
@@ -91,20 +91,17 @@ def test_the_default_policy_cancels_on_alarms(classifier, ready, stream):
 
 
 def test_each_monitor_has_a_policy_of_its_own(classifier, ready, stream):
-    class Latch:
+    class Latch(Policy):
         """Once cancelled, always cancelled."""
 
-        name = "latch"
-
-        def __init__(self):
-            self.reset()
+        on = False
 
         def reset(self):
             self.on = False
 
-        def decide(self, alarms, observation):
-            self.on = self.on or bool(alarms.any())
-            return np.full(len(alarms), self.on)
+        def _cancels(self, alarm, margin, track):
+            self.on = self.on or alarm
+            return self.on
 
     never, always = ready("never", fixed_threshold=2.0) + ready("always", fixed_threshold=-1.0)
     _, steps = run(classifier, [never, always], stream, policy=Latch)
@@ -225,22 +222,18 @@ def test_a_monitor_that_remembers_starts_afresh_after_the_warm_up(classifier, re
 
 
 def test_a_policy_that_remembers_starts_afresh_after_the_warm_up(classifier, ready, stream):
-    class FirstOnly:
+    class FirstOnly(Policy):
         """Cancels the first alarm it ever sees."""
 
-        name = "first-only"
-
-        def __init__(self):
-            self.reset()
+        done = False
 
         def reset(self):
             self.done = False
 
-        def decide(self, alarms, observation):
-            cancelled = np.zeros(len(alarms), bool)
-            if alarms.any() and not self.done:
-                cancelled[alarms.argmax()] = self.done = True
-            return cancelled
+        def _cancels(self, alarm, margin, track):
+            first = alarm and not self.done
+            self.done = self.done or alarm
+            return first
 
     (always,) = ready("always", fixed_threshold=-1.0)
     _, steps = run(classifier, [always], stream, policy=FirstOnly)

@@ -25,9 +25,11 @@ from farm.api.classifier import (
     ModelSource,
     Needs,
     RawOutputs,
+    SavedClassifier,
 )
 from farm.api.component import Component, check_choice, check_number, parameters_of
 from farm.api.context import Cache, Context, NoCache
+from farm.api.counted import CountedClassifier
 from farm.api.data import (
     ArrayImages,
     Batch,
@@ -41,6 +43,7 @@ from farm.api.data import (
     copies_of,
     image_digests,
 )
+from farm.api.explanation import Explanation
 from farm.api.faultload import (
     CATEGORIES,
     FAULT_MEASURES,
@@ -85,6 +88,8 @@ __all__ = [
     "CollectedFeatures",
     "Component",
     "Context",
+    "CountedClassifier",
+    "Explanation",
     "FaultContext",
     "FaultTargets",
     "Faulted",
@@ -107,6 +112,7 @@ __all__ = [
     "Policy",
     "Progress",
     "RawOutputs",
+    "SavedClassifier",
     "Schedule",
     "Silent",
     "Split",

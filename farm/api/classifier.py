@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from farm.api.arrays import FloatArray, Images, StrArray
+from farm.api.arrays import FloatArray, Images, State, StrArray
 from farm.api.component import Component
 from farm.api.context import Context
 from farm.api.data import Workload
@@ -92,6 +92,11 @@ class Classifier(ABC):
 
     @abstractmethod
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs: ...
+
+    @property
+    def state(self) -> State:
+        """The arrays from which, with the recipe, `ModelSource.restore` makes it again."""
+        raise RequirementError(f"classifier '{self.name}' cannot be saved")
 
     @property
     def head(self) -> Head:
@@ -225,12 +230,28 @@ class FunctionClassifier(Classifier):
         return RawOutputs(np.asarray(self._function(images), dtype=np.float64))
 
 
+@dataclass(frozen=True)
+class SavedClassifier:
+    """What is known of a classifier when it is made again: its task, and its arrays."""
+
+    name: str
+    """The workload's name."""
+    classes: tuple[str, ...]
+    shape: tuple[int, int, int]
+    """Channels, height and width of the images."""
+    state: State
+
+
 class ModelSource(Component, ABC):
     """A recipe for a classifier: trained here on a workload, or brought along by the user."""
 
     @abstractmethod
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Make the classifier for this workload."""
+
+    def restore(self, saved: SavedClassifier) -> Classifier:  # noqa: ARG002
+        """Make a classifier again from what its `state` gave, without the workload."""
+        raise RequirementError(f"model '{self.name}' cannot be made again from saved arrays")
 
 
 def _short(row: FloatArray) -> str:

@@ -22,6 +22,8 @@ from farm.api.arrays import JSON, BoolArray, Features, FloatArray, State
 from farm.api.calibration import Calibration, CalibrationRule
 from farm.api.classifier import Classifier, Needs
 from farm.api.component import Component
+from farm.api.counted import CountedClassifier
+from farm.api.explanation import Explanation
 from farm.api.observation import FitData, Labelled, Observation
 from farm.errors import ComponentFailure, Failure, UserError, one_line
 
@@ -33,14 +35,17 @@ class Verdict:
     scores: FloatArray
     alarms: BoolArray
     nanoseconds: int
+    thresholds: FloatArray | float
 
 
 class Monitor(Component, ABC):
     """Distrusts. Drivers here are final; subclasses write `_fit`, `_load` and `_score`."""
 
-    _classifier: Classifier | None = None
+    _classifier: CountedClassifier | None = None
     _state: State | None = None
     _calibration: Calibration | None = None
+    _judged = 0
+    _passes_before = 0
 
     # What a subclass says and does -----------------------------------------------------------------
 
@@ -70,6 +75,11 @@ class Monitor(Component, ABC):
         """What the fit found out and a reader of the results must know."""
         return {}
 
+    def _explain(self, observation: Observation) -> Explanation:
+        """Say why the one instance of this observation has its score; where a method can."""
+        del observation
+        return Explanation()
+
     # Drivers ------------------------------------------------------------------------------------------
 
     @property
@@ -78,6 +88,13 @@ class Monitor(Component, ABC):
         if self._classifier is None:
             raise ComponentFailure(f"monitor '{self.name}' has seen no classifier; call fit or restore first")
         return self._classifier
+
+    @property
+    def own_passes(self) -> float:
+        """How often it ran the classifier itself, for each batch that it judged since the stream began."""
+        if self._classifier is None or not self._judged:
+            return 0.0
+        return (self._classifier.passes - self._passes_before) / self._judged
 
     @property
     def calibration(self) -> Calibration:
@@ -101,7 +118,7 @@ class Monitor(Component, ABC):
     def fit(self, data: FitData, classifier: Classifier) -> Self:
         """Learn from ID training data; the classifier's abilities are checked first."""
         classifier.resolve(self.needs, f"monitor '{self.name}'")
-        self._classifier = classifier
+        self._classifier = CountedClassifier(classifier)
         with self._guarded("in fit"):
             state = {name: np.asarray(values) for name, values in self._fit(data).items()}
         self.restore(state, classifier)
@@ -116,13 +133,16 @@ class Monitor(Component, ABC):
                 raise ComponentFailure(
                     f"monitor '{self.name}': state '{name}' holds Python objects; expected numbers or text"
                 )
-        self._classifier, self._state, self._calibration = classifier, state, calibration
+        self._classifier = CountedClassifier(classifier)
+        self._state, self._calibration = state, calibration
         with self._guarded("in load"):
             self._load(state)
         return self
 
     def restart(self) -> None:
         """Forget what came before; called where a stream begins."""
+        self._judged = 0
+        self._passes_before = self._classifier.passes if self._classifier else 0
         with self._guarded("in reset"):
             self.reset()
 
@@ -156,8 +176,17 @@ class Monitor(Component, ABC):
             elapsed = time.perf_counter_ns() - start
         scores = self._checked(raw, observation)
         start = time.perf_counter_ns()
-        alarms = calibration.alarms(scores, observation.predicted)
-        return Verdict(scores, alarms, elapsed + time.perf_counter_ns() - start)
+        thresholds = calibration.thresholds(observation.predicted)
+        alarms = scores > thresholds
+        elapsed += time.perf_counter_ns() - start
+        self._judged += 1
+        return Verdict(scores, alarms, elapsed, thresholds)
+
+    def explain(self, observation: Observation) -> list[Explanation]:
+        """Say of each instance why it has its score."""
+        observation = self._view(observation)
+        with self._guarded("in explain"):
+            return [self._explain(observation.take(slice(i, i + 1))) for i in range(len(observation))]
 
     @contextmanager
     def _guarded(self, where: str) -> Iterator[None]:

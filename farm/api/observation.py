@@ -60,6 +60,22 @@ class Observation:
             outputs=MappingProxyType({name: _locked(a) for name, a in self.outputs.items()}),
         )
 
+    def take(self, rows: slice | IntArray) -> Observation:
+        """Give some of its instances, as an observation of their own."""
+        return replace(
+            self,
+            ids=self.ids[rows],
+            images=self.images[rows],
+            probabilities=self.probabilities[rows],
+            predicted=self.predicted[rows],
+            confidence=self.confidence[rows],
+            logits=None if self.logits is None else self.logits[rows],
+            activations={layer: values[rows] for layer, values in self.activations.items()},
+            track=None if self.track is None else self.track[rows],
+            members=None if self.members is None else self.members[:, rows],
+            outputs={name: values[rows] for name, values in self.outputs.items()},
+        )
+
     def features(self, layer: str) -> Features:
         """Give a layer's values as one row an instance."""
         if layer not in self.activations:

@@ -1,35 +1,56 @@
-"""What follows an alarm."""
+"""What follows an alarm: whether the classifier's decision is cancelled."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+
+import numpy as np
 
 from farm.api.arrays import BoolArray
+from farm.api.component import Component
+from farm.api.monitor import Verdict
 from farm.api.observation import Observation
 
 
-class Policy(Protocol):
-    """Turns alarms into decisions, in the order of the stream; one policy object a monitor."""
+class Policy(Component, ABC):
+    """Turns alarms into cancellations, in the order of the stream; one policy object a monitor.
 
-    name: str
+    A subclass writes `_cancels`, which sees one instance after another, and `_forget`.
+    """
 
-    def decide(self, alarms: BoolArray, observation: Observation) -> BoolArray:
+    def decide(self, verdict: Verdict, observation: Observation) -> BoolArray:
         """Say which of the classifier's decisions are cancelled."""
-        ...
+        margins = (verdict.scores - verdict.thresholds).tolist()
+        track = [""] * len(margins) if observation.track is None else observation.track.tolist()
+        rows = zip(verdict.alarms.tolist(), margins, track, strict=True)
+        return np.array([self._cancels(alarm, margin, seen) for alarm, margin, seen in rows], dtype=np.bool_)
 
+    @abstractmethod
+    def _cancels(self, alarm: bool, margin: float, track: str) -> bool:
+        """Say whether the next instance's decision is cancelled; `margin` is score minus threshold."""
+
+    @abstractmethod
     def reset(self) -> None:
         """Forget what came before in the stream."""
-        ...
 
 
-class Cancel:
-    """Cancel the classifier's decision on an alarm, and only then: source of all published tables."""
+class Cancel(Policy):
+    """Cancel the classifier's decision on an alarm, and only then: source of all published tables.
 
-    name = "cancel"
+    Examples
+    --------
+    >>> Cancel().parameters
+    {}
+    """
 
-    def decide(self, alarms: BoolArray, observation: Observation) -> BoolArray:  # noqa: ARG002
+    def decide(self, verdict: Verdict, observation: Observation) -> BoolArray:
         """Cancel where there is an alarm."""
-        return alarms
+        del observation
+        return verdict.alarms
+
+    def _cancels(self, alarm: bool, margin: float, track: str) -> bool:
+        del margin, track
+        return alarm
 
     def reset(self) -> None:
         """Nothing to forget."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from farm.api import LAST_HIDDEN, CalibrationRule, FunctionClassifier, Labelled, Monitor, Needs
+from farm.api import LAST_HIDDEN, CalibrationRule, Explanation, FunctionClassifier, Labelled, Monitor, Needs
 from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError
 from farm.testing.fakes import FakeMonitor
 
@@ -366,3 +366,53 @@ def test_a_monitor_without_its_hooks_cannot_be_made():
 
     with pytest.raises(TypeError, match="abstract"):
         Unfinished()
+
+
+def test_a_monitor_that_cannot_explain_says_nothing(classifier, seen):
+    assert [e.record() for e in fitted(classifier).explain(seen)] == [{}] * N
+
+
+def test_an_explanation_is_asked_for_one_instance_at_a_time(classifier, seen):
+    class Explaining(FakeMonitor):
+        def _explain(self, observation):
+            assert len(observation) == 1
+            return Explanation(reason=f"it is {observation.ids[0]}", contributions={"x": 1.0})
+
+    told = Explaining().fit([], classifier).explain(seen)
+    assert [e.reason for e in told] == [f"it is {name}" for name in seen.ids]
+    assert told[0].record() == {"reason": f"it is {seen.ids[0]}", "contributions": {"x": 1.0}}
+
+
+def test_a_failing_explanation_names_the_monitor(classifier, seen):
+    class Failing(FakeMonitor):
+        def _explain(self, observation):
+            raise ValueError("no idea")
+
+    with pytest.raises(ComponentFailure, match="monitor 'failing' failed in explain: ValueError: no idea"):
+        Failing().fit([], classifier).explain(seen)
+
+
+def test_forward_passes_of_its_own_are_counted_a_judged_batch(classifier, seen):
+    class Twice(FakeMonitor):
+        def _score(self, observation):
+            for _ in range(2):
+                self.classifier.observe(observation.images)
+            return np.zeros(len(observation))
+
+    twice = Twice(fixed_threshold=0.5).fit([], classifier)
+    twice.calibrate([Labelled(seen, np.zeros(N, np.int64))], CalibrationRule(), 4)
+    assert twice.own_passes == 0, "calibrating is no judging"
+    for _ in range(3):
+        twice.judge(seen)
+    assert twice.own_passes == 2
+    twice.restart()
+    assert twice.own_passes == 0
+    assert calibrated(classifier, seen).own_passes == 0
+
+
+def test_a_monitor_gets_the_classifier_itself_but_for_the_counting(classifier, seen):
+    monitor = fitted(classifier)
+    inner = fitted(monitor.classifier).classifier
+    assert inner.inner is classifier
+    assert (inner.digest, inner.classes, inner.nbytes) == (classifier.digest, classifier.classes, 0)
+    np.testing.assert_array_equal(inner.observe(seen.images).probabilities, seen.probabilities)

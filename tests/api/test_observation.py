@@ -63,3 +63,24 @@ def test_collect_joins_all_batches_in_order():
     assert found.features[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert found.labels.tolist() == [0, 1, 2, 3, 4]
     assert len(found.predicted) == 5
+
+
+def test_some_instances_are_an_observation_of_their_own():
+    seen = observation(
+        4,
+        logits=np.arange(8, dtype=np.float32).reshape(4, 2),
+        activations={"conv": np.arange(4, dtype=np.float32)[:, None]},
+        track=np.array(["a", "b", "c", "d"]),
+        members=np.arange(24, dtype=float).reshape(3, 4, 2),
+        outputs={"boxes": np.arange(4)},
+    )
+    some = seen.take(slice(1, 3))
+    assert len(some) == 2
+    assert some.ids.tolist() == ["1", "2"]
+    assert some.logits.tolist() == [[2, 3], [4, 5]]
+    assert some.features("conv").tolist() == [[1], [2]]
+    assert some.track.tolist() == ["b", "c"]
+    assert some.members.shape == (3, 2, 2)
+    assert some.members[0].tolist() == [[2, 3], [4, 5]]
+    assert some.outputs["boxes"].tolist() == [1, 2]
+    assert observation().take(np.array([1])).logits is None

@@ -17,6 +17,7 @@ from farm.api import (
     Silent,
     Split,
     Workload,
+    read_only,
 )
 from farm.errors import Failure, RequirementError
 
@@ -52,7 +53,7 @@ class ObservedSplit:
 
     def __iter__(self) -> Iterator[Labelled]:
         for indices, seen in zip(self._chunks, self._seen, strict=True):
-            observation = replace(seen, images=self._split.images.read(indices)).read_only()
+            observation = replace(seen, images=read_only(self._split.images.read(indices)))
             yield Labelled(observation, self._split.labels[indices])
 
 

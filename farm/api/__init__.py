@@ -62,6 +62,7 @@ from farm.api.observation import (
     Labelled,
     Observation,
     collect,
+    read_only,
 )
 from farm.api.policy import Cancel, Policy
 from farm.api.progress import Progress, Silent
@@ -138,5 +139,6 @@ __all__ = [
     "generator",
     "image_digests",
     "parameters_of",
+    "read_only",
     "uniform_by_id",
 ]

@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +25,9 @@ from farm.api.counted import CountedClassifier
 from farm.api.explanation import Explanation
 from farm.api.observation import FitData, Labelled, Observation
 from farm.errors import ComponentFailure, Failure, UserError, one_line
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Monitor(Component, ABC):
     _classifier: CountedClassifier | None = None
     _state: State | None = None
     _calibration: Calibration | None = None
+    _own_layers: frozenset[str] = frozenset()
     _judged = 0
     _passes_before = 0
 
@@ -119,11 +122,9 @@ class Monitor(Component, ABC):
         """Learn from ID training data; the classifier's abilities are checked first."""
         classifier.resolve(self.needs, f"monitor '{self.name}'")
         self._classifier = CountedClassifier(classifier)
-        with self._guarded("in fit"):
-            state = {name: np.asarray(values) for name, values in self._fit(data).items()}
+        state = self._call("in fit", lambda: {k: np.asarray(v) for k, v in self._fit(data).items()})
         self.restore(state, classifier)
-        with self._guarded("in notes"):
-            json.dumps(dict(self.notes()), allow_nan=False)
+        self._call("in notes", lambda: json.dumps(dict(self.notes()), allow_nan=False))
         return self
 
     def restore(self, state: State, classifier: Classifier, calibration: Calibration | None = None) -> Self:
@@ -135,16 +136,15 @@ class Monitor(Component, ABC):
                 )
         self._classifier = CountedClassifier(classifier)
         self._state, self._calibration = state, calibration
-        with self._guarded("in load"):
-            self._load(state)
+        self._own_layers = frozenset(self.needs.layers)
+        self._call("in load", self._load, state)
         return self
 
     def restart(self) -> None:
         """Forget what came before; called where a stream begins."""
         self._judged = 0
         self._passes_before = self._classifier.passes if self._classifier else 0
-        with self._guarded("in reset"):
-            self.reset()
+        self._call("in reset", self.reset)
 
     def calibrate(self, data: Iterable[Labelled], rule: CalibrationRule, n_classes: int) -> Calibration:
         """Choose the threshold on ID validation data, or take the one the method itself defines."""
@@ -162,18 +162,15 @@ class Monitor(Component, ABC):
         if self._state is None:
             raise ComponentFailure(f"monitor '{self.name}' is not fitted; call fit first")
         observation = self._view(observation)
-        with self._guarded("in score"):
-            raw = self._score(observation)
-        return self._checked(raw, observation)
+        return self._checked(self._call("in score", self._score, observation), observation)
 
     def judge(self, observation: Observation) -> Verdict:
         """Score a batch, compare with the threshold, and time just that."""
         calibration = self.calibration
         observation = self._view(observation)
-        with self._guarded("in score"):
-            start = time.perf_counter_ns()
-            raw = self._score(observation)
-            elapsed = time.perf_counter_ns() - start
+        start = time.perf_counter_ns()
+        raw = self._call("in score", self._score, observation)
+        elapsed = time.perf_counter_ns() - start
         scores = self._checked(raw, observation)
         start = time.perf_counter_ns()
         thresholds = calibration.thresholds(observation.predicted)
@@ -185,14 +182,13 @@ class Monitor(Component, ABC):
     def explain(self, observation: Observation) -> list[Explanation]:
         """Say of each instance why it has its score."""
         observation = self._view(observation)
-        with self._guarded("in explain"):
-            return [self._explain(observation.take(slice(i, i + 1))) for i in range(len(observation))]
+        singly = [observation.take(slice(i, i + 1)) for i in range(len(observation))]
+        return [self._call("in explain", self._explain, one) for one in singly]
 
-    @contextmanager
-    def _guarded(self, where: str) -> Iterator[None]:
-        """Turn whatever a subclass raises into a failure that names it."""
+    def _call(self, where: str, hook: Callable[P, R], *arguments: P.args, **more: P.kwargs) -> R:
+        """Call a hook, and turn whatever it raises into a failure that names it."""
         try:
-            yield
+            return hook(*arguments, **more)
         except (UserError, Failure):
             raise
         except Exception as error:
@@ -200,8 +196,8 @@ class Monitor(Component, ABC):
 
     def _view(self, observation: Observation) -> Observation:
         """Give what this monitor declared to need: layers that only others asked for are not there."""
-        there, own = observation.activations, set(self.needs.layers)
-        if set(there) <= own:
+        there, own = observation.activations, self._own_layers
+        if there.keys() <= own:
             return observation
         return replace(observation, activations={layer: there[layer] for layer in there if layer in own})
 

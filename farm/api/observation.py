@@ -41,25 +41,6 @@ class Observation:
     def __len__(self) -> int:
         return len(self.predicted)
 
-    def read_only(self) -> Observation:
-        """Give it with arrays that nobody can write to: all monitors look at the same ones.
-
-        Whoever made the arrays keeps them as they were.
-        """
-        return replace(
-            self,
-            ids=_locked(self.ids),
-            images=_locked(self.images),
-            probabilities=_locked(self.probabilities),
-            predicted=_locked(self.predicted),
-            confidence=_locked(self.confidence),
-            logits=None if self.logits is None else _locked(self.logits),
-            activations=MappingProxyType({name: _locked(a) for name, a in self.activations.items()}),
-            track=None if self.track is None else _locked(self.track),
-            members=None if self.members is None else _locked(self.members),
-            outputs=MappingProxyType({name: _locked(a) for name, a in self.outputs.items()}),
-        )
-
     def take(self, rows: slice | IntArray) -> Observation:
         """Give some of its instances, as an observation of their own."""
         return replace(
@@ -84,10 +65,19 @@ class Observation:
         return values if values.ndim == 2 else values.reshape(len(values), -1)
 
 
-def _locked(array: A) -> A:
+def read_only(array: A) -> A:
+    """Give a view that nobody can write to: all monitors look at the same arrays.
+
+    Whoever made the array keeps it as it was.
+    """
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def all_read_only(arrays: Mapping[str, A]) -> Mapping[str, A]:
+    """Do this to each of a mapping's arrays, and to the mapping itself."""
+    return MappingProxyType({name: read_only(array) for name, array in arrays.items()})
 
 
 class Labelled(NamedTuple):

@@ -209,3 +209,34 @@ def test_an_answer_that_is_used_again_stays_the_functions_own():
     classifier.observe(IMAGES)
     answer[:] = [0.25, 0.75]
     assert classifier.observe(IMAGES).predicted.tolist() == [1, 1, 1]
+
+
+def test_what_is_observed_cannot_be_written_to_and_its_makers_keep_their_arrays():
+    layer, logits = np.ones((2, 3), np.float32), np.ones((2, 2), np.float32)
+    fake = FakeClassifier(
+        lambda images: np.full((2, 2), 0.5),
+        classes=("a", "b"),
+        layers={"hidden": lambda images: layer},
+        logits=lambda images: logits,
+    )
+    images, names = np.zeros((2, 1, 2, 2), np.float32), np.array(["s", "t"])
+    seen = fake.observe(images, ["hidden"], ids=names, track=names)
+    for name in ("ids", "images", "probabilities", "predicted", "confidence", "logits", "track"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(seen, name)[:] = getattr(seen, name)[0]
+    with pytest.raises(ValueError, match="read-only"):
+        seen.features("hidden")[0, 0] = 7
+    with pytest.raises(TypeError):
+        seen.activations["hidden"] = layer
+    for mine, theirs in ((images, seen.images), (names, seen.ids), (logits, seen.logits)):
+        assert mine.flags.writeable
+        assert np.shares_memory(mine, theirs)
+    layer[0, 0] = 5  # whoever made it may still do what he likes
+
+
+@pytest.mark.parametrize("wrong", [[np.nan, 1.0], [1.0, np.nan], [0.5, 0.6], [1.5, -0.5]])
+@pytest.mark.parametrize("n", [1, 2])
+def test_rubbish_is_found_in_one_instance_as_in_many(wrong, n):
+    black_box = FunctionClassifier(lambda images: np.array([[0.5, 0.5]] * (n - 1) + [wrong]), ("a", "b"))
+    with pytest.raises(ComponentFailure, match=f"for instance {n - 1}"):
+        black_box.observe(np.zeros((n, 1, 2, 2), np.float32))

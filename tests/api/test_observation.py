@@ -38,22 +38,6 @@ def test_a_layer_that_was_not_asked_for_is_told():
         observation().features(LAST_HIDDEN)
 
 
-def test_a_read_only_observation_cannot_be_written_to_and_leaves_its_makers_arrays_alone():
-    layer, logits = np.ones((2, 3), np.float32), np.ones((2, 2), np.float32)
-    plain = observation(activations={"a": layer}, logits=logits, track=np.array(["t", "t"]))
-    locked = plain.read_only()
-    for name in ("ids", "images", "probabilities", "predicted", "confidence", "logits", "track"):
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(locked, name)[:] = getattr(locked, name)[0]
-        assert getattr(plain, name).flags.writeable
-        assert np.shares_memory(getattr(plain, name), getattr(locked, name))
-    with pytest.raises(ValueError, match="read-only"):
-        locked.features("a")[0, 0] = 7
-    with pytest.raises(TypeError):
-        locked.activations["a"] = layer
-    layer[0, 0] = 5  # whoever made it may still do what he likes
-
-
 def test_collect_joins_all_batches_in_order():
     def batch(start, n):
         values = np.arange(start, start + n, dtype=np.float32)[:, None]

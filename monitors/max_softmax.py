@@ -46,10 +46,10 @@ class MaxSoftmax(Monitor):
 def log_odds_against(logits: NDArray[np.floating]) -> FloatArray:
     """Give log((1 - p) / p) of the likeliest class from logits, without forming p."""
     others = logits.astype(np.float64)
-    rows = np.arange(len(others))
-    top = others.argmax(axis=1)
+    rows, top = np.arange(len(others)), others.argmax(axis=1)
     best = others[rows, top]
     others[rows, top] = -np.inf
     second = others.max(axis=1)
-    result: FloatArray = second - best + np.log(np.exp(others - second[:, None]).sum(axis=1))
+    others -= second[:, None]
+    result: FloatArray = second - best + np.log(np.exp(others, out=others).sum(axis=1))
     return result

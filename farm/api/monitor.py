@@ -9,6 +9,7 @@ went through `_load`. Everything else (checks, threshold, timing) is done here, 
 from __future__ import annotations
 
 import json
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -213,7 +214,8 @@ class Monitor(Component, ABC):
                 f"monitor '{self.name}' returned scores of shape {result.shape}; "
                 f"expected {(len(observation),)}: one an instance"
             )
-        if not np.isfinite(result).all():
+        # Adding up is one step instead of two; what overflows so is looked at again.
+        if not math.isfinite(np.add.reduce(result)) and not np.isfinite(result).all():
             i = int(np.flatnonzero(~np.isfinite(result))[0])
             raise ComponentFailure(
                 f"monitor '{self.name}' returned the score {result[i]} for instance {i}; "

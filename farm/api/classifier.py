@@ -155,8 +155,7 @@ class Classifier(ABC):
                 "one probability an instance and class"
             )
         result = probabilities.astype(np.float64, copy=False)
-        # One image at a time is the common case, and then Python's arithmetic is faster than NumPy's.
-        if n == 1 and min(row := result[0].tolist()) >= -1e-6 and abs(sum(row) - 1.0) <= 1e-3:
+        if _are_probabilities(result):
             return result
         if np.isnan(result).any():
             i = int(np.flatnonzero(np.isnan(result).any(axis=1))[0])
@@ -164,14 +163,12 @@ class Classifier(ABC):
                 f"classifier '{self.name}' returned {_short(result[i])} for instance {i}; expected numbers"
             )
         totals = result.sum(axis=1)
-        if n and not (result.min() >= -1e-6 and abs(totals - 1.0).max() <= 1e-3):
-            wrong = ~((result >= -1e-6).all(axis=1) & (abs(totals - 1.0) <= 1e-3))
-            i = int(np.flatnonzero(wrong)[0])
-            raise ComponentFailure(
-                f"classifier '{self.name}' returned {_short(result[i])} for instance {i} "
-                f"(sum {totals[i]:.4g}); expected probabilities that sum to 1: does it return logits?"
-            )
-        return result
+        wrong = ~((result >= -1e-6).all(axis=1) & (abs(totals - 1.0) <= 1e-3))
+        i = int(np.flatnonzero(wrong)[0])
+        raise ComponentFailure(
+            f"classifier '{self.name}' returned {_short(result[i])} for instance {i} "
+            f"(sum {totals[i]:.4g}); expected probabilities that sum to 1: does it return logits?"
+        )
 
     def resolve(self, needs: Needs, who: str) -> None:
         """Raise a `RequirementError` where this classifier lacks what is needed."""
@@ -255,6 +252,14 @@ class ModelSource(Component, ABC):
     def restore(self, saved: SavedClassifier) -> Classifier:  # noqa: ARG002
         """Make a classifier again from what its `state` gave, without the workload."""
         raise RequirementError(f"model '{self.name}' cannot be made again from saved arrays")
+
+
+def _are_probabilities(rows: FloatArray) -> bool:
+    """Say whether every row has no negative number and sums to 1; NaN is neither."""
+    if len(rows) == 1:  # one image at a time: Python's arithmetic is faster than NumPy's
+        row = rows[0].tolist()
+        return min(row) >= -1e-6 and abs(sum(row) - 1.0) <= 1e-3
+    return not len(rows) or bool(rows.min() >= -1e-6 and abs(rows.sum(axis=1) - 1.0).max() <= 1e-3)
 
 
 def _short(row: FloatArray) -> str:

@@ -151,6 +151,7 @@ class Monitor(Component, ABC):
         """Choose the threshold on ID validation data, or take the one the method itself defines."""
         if self.fixed_threshold is not None:
             rule = CalibrationRule(method="fixed", threshold=self.fixed_threshold)
+        self.restart()
         rows = [(self.score(observation), observation.predicted) for observation, _ in data]
         self.restart()
         scores = np.concatenate([np.empty(0)] + [s for s, _ in rows])

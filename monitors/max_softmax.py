@@ -45,11 +45,16 @@ class MaxSoftmax(Monitor):
 
 def log_odds_against(logits: NDArray[np.floating]) -> FloatArray:
     """Give log((1 - p) / p) of the likeliest class from logits, without forming p."""
-    others = logits.astype(np.float64)
-    rows, top = np.arange(len(others)), others.argmax(axis=1)
-    best = others[rows, top]
-    others[rows, top] = -np.inf
-    second = others.max(axis=1)
-    others -= second[:, None]
-    result: FloatArray = second - best + np.log(np.exp(others, out=others).sum(axis=1))
+    wide = logits.astype(np.float64)
+    rows, top = np.arange(len(wide)), wide.argmax(axis=1)
+    best = wide[rows, top]
+    others = np.exp(wide - best[:, None])
+    others[rows, top] = 0.0
+    total = others.sum(axis=1)
+    if total.all():
+        return np.asarray(np.log(total))
+    # Somewhere all others vanish beside the best: count from the second best.
+    wide[rows, top] = -np.inf
+    second = wide.max(axis=1)
+    result: FloatArray = second - best + np.log(np.exp(wide - second[:, None]).sum(axis=1))
     return result

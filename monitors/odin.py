@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
-from farm.api import JSON, Features, FitData, Images, Monitor, Needs, Observation, State, check_number
+from farm.api import JSON, Features, FitData, Monitor, Needs, Observation, State, check_number
 from monitors.max_softmax import log_odds_against
 
 MAGNITUDES = (0.0, 0.0014, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
@@ -65,23 +66,26 @@ class Odin(Monitor):
         sums = np.zeros(len(candidates))
         if self._asked is None:
             for observation, _ in data.validation:
-                direction = self._direction(observation.images)
+                pixels = torch.tensor(observation.images, requires_grad=True)
+                direction = self._direction(pixels)
                 for i, magnitude in enumerate(candidates):
-                    nudged = observation.images + np.float32(magnitude) * direction
-                    odds = log_odds_against(self._logits(nudged) / self._selection_temperature)
+                    logits = self._logits(pixels, direction, float(magnitude))
+                    odds = log_odds_against(logits / self._selection_temperature)
                     sums[i] += (1 / (1 + np.exp(odds))).sum()
         return {"candidates": candidates, "sums": sums, "magnitude": candidates[sums.argmax()]}
 
     def _load(self, state: State) -> None:
-        self._magnitude = np.float32(state["magnitude"])
+        self._magnitude = float(np.asarray(state["magnitude"], dtype=np.float32))
 
     def _score(self, observation: Observation) -> Features:
         if self._magnitude == 0:
             assert observation.logits is not None  # the needs say so
             return log_odds_against(observation.logits / np.float32(self._temperature))
-        images = observation.images
-        nudged = images + self._magnitude * self._direction(images)
-        return log_odds_against(self._logits(nudged) / np.float32(self._temperature))
+        pixels = torch.tensor(observation.images, requires_grad=True)
+        direction = self._direction(pixels)
+        logits = self._logits(pixels, direction, self._magnitude)
+        logits /= np.float32(self._temperature)
+        return log_odds_against(logits)
 
     def notes(self) -> Mapping[str, JSON]:
         """The magnitude in use, and the summed confidence that each candidate had."""
@@ -91,17 +95,16 @@ class Odin(Monitor):
         at_edge = self._asked is None and chosen == max(MAGNITUDES)
         return {"magnitude": chosen, "largest_tried": at_edge, "summed_confidence": tried}
 
-    def _direction(self, images: Images) -> Images:
+    def _direction(self, pixels: Tensor) -> Tensor:
         """Give the sign, pixel by pixel, that raises the confidence in the predicted class."""
         with torch.enable_grad():
-            pixels = torch.tensor(images, requires_grad=True)
             logits = self.classifier.differentiable(pixels) / self._temperature
             confidence = F.log_softmax(logits, dim=1).amax(dim=1).sum()
             (gradient,) = torch.autograd.grad(confidence, pixels)
-        direction: Images = gradient.sign().numpy()
-        return direction
+        return gradient.sign_()
 
-    def _logits(self, images: Images) -> np.ndarray:
+    def _logits(self, pixels: Tensor, direction: Tensor, magnitude: float) -> np.ndarray:
         with torch.inference_mode():
-            logits: np.ndarray = self.classifier.differentiable(torch.from_numpy(images)).cpu().numpy()
+            nudged = torch.add(pixels, direction, alpha=magnitude)
+            logits: np.ndarray = self.classifier.differentiable(nudged).cpu().numpy()
         return logits

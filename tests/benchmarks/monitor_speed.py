@@ -79,13 +79,14 @@ def main() -> None:
 
 def _ratio(classifier: Classifier, monitor: Monitor | None, images: Images, rounds: int) -> float:
     ids = np.array([f"{i:016x}" for i in range(len(images))])
+    layers = monitor.needs.layers if monitor else ()
 
     def bare() -> object:
         with torch.inference_mode():
             return classifier.differentiable(torch.from_numpy(images))
 
     def watched() -> object:
-        seen = classifier.observe(images, monitor.needs.layers if monitor else (), ids=ids, track=ids)
+        seen = classifier.observe(images, layers, ids=ids, track=ids)
         return monitor.judge(seen) if monitor else seen
 
     alone, together = _interleaved([bare, watched], rounds)

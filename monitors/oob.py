@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.decomposition import PCA
 
 from farm.api import LAST_HIDDEN, IntArray, State, check_choice, check_number
 from farm.errors import ParameterError
-from monitors.boxes import BoxMonitor, Points
+from monitors._layer_boxes import Points, Space
+from monitors.boxes import BoxMonitor
 
 
 class OutsideTheBox(BoxMonitor):
@@ -30,7 +30,8 @@ class OutsideTheBox(BoxMonitor):
     boundary
         `closed`: a point on a face is inside; `strict`: it is outside (needs a tau).
     layer
-        The hidden layer watched.
+        The hidden layer watched, or a list of layers: then the one at which an instance is farthest outside
+        decides. One tau holds for all, so layers of different scale go better with widths.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class OutsideTheBox(BoxMonitor):
         tau: float | None = None,
         tau_unit: str = "activation",
         boundary: str = "closed",
-        layer: str = LAST_HIDDEN,
+        layer: str | Sequence[str] = LAST_HIDDEN,
     ) -> None:
         super().__init__(clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer)
         if isinstance(neurons, str):
@@ -57,9 +58,9 @@ class OutsideTheBox(BoxMonitor):
             raise ParameterError(f"neurons is {neurons!r}; expected 'first-last', 'all' or numbers from 0")
         self._neurons = neurons
 
-    def _fit_space(self, by_class: Mapping[int, Points], n_classes: int, seed: int) -> dict[str, Any]:
-        del n_classes, seed
-        size = next(iter(by_class.values())).shape[1] if by_class else 1
+    def _fit_space(self, layer: str, by_class: Sequence[Points], seed: int) -> State:
+        del seed
+        size = by_class[0].shape[1]
         if self._neurons == "all":
             chosen = np.arange(size)
         elif self._neurons == "first-last":
@@ -67,15 +68,20 @@ class OutsideTheBox(BoxMonitor):
         else:
             chosen = np.array(self._neurons)
             if chosen.max() >= size:
-                raise ParameterError(
-                    f"neurons names {chosen.max()}; layer '{self._layer}' has 0 to {size - 1}"
-                )
+                raise ParameterError(f"neurons names {chosen.max()}; layer '{layer}' has 0 to {size - 1}")
         return {"neurons": chosen}
 
-    def _load_space(self, state: State) -> None:
-        self._chosen = np.asarray(state["neurons"], dtype=np.int64)
+    def _space(self, state: State) -> Space:
+        return _Neurons(np.asarray(state["neurons"], dtype=np.int64))
 
-    def _project(self, features: Points, label: IntArray) -> Points:
+
+class _Neurons(Space):
+    """Some of the layer's own values, the same for every class."""
+
+    def __init__(self, chosen: IntArray) -> None:
+        self._chosen = chosen
+
+    def project(self, features: Points, label: IntArray) -> Points:
         del label
         return features[:, self._chosen]
 
@@ -106,29 +112,38 @@ class OutsideTheBoxPCA(BoxMonitor):
         tau: float | None = None,
         tau_unit: str = "activation",
         boundary: str = "closed",
-        layer: str = LAST_HIDDEN,
+        layer: str | Sequence[str] = LAST_HIDDEN,
     ) -> None:
         super().__init__(clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer)
         check_number("dimensions", dimensions, low=1, whole=True)
         self._dimensions = dimensions
 
-    def _fit_space(self, by_class: Mapping[int, Points], n_classes: int, seed: int) -> dict[str, Any]:
-        del seed
-        size = next(iter(by_class.values())).shape[1] if by_class else 1
+    def _fit_space(self, layer: str, by_class: Sequence[Points], seed: int) -> State:
+        del layer, seed
+        n_classes, size = len(by_class), by_class[0].shape[1]
         # NaN stands for a class with too few points for a plane: what it projects is NaN, and no box.
         mean = np.full((n_classes, size), np.nan, dtype=np.float32)
         axes = np.full((n_classes, self._dimensions, size), np.nan, dtype=np.float32)
-        for label, points in by_class.items():
+        for label, points in enumerate(by_class):
             if len(points) > self._dimensions:
                 pca = PCA(self._dimensions, svd_solver="full").fit(points)
                 mean[label], axes[label] = pca.mean_, pca.components_
         return {"mean": mean, "axes": axes}
 
-    def _load_space(self, state: State) -> None:
-        self._mean = np.asarray(state["mean"], dtype=np.float32)
-        self._axes = np.asarray(state["axes"], dtype=np.float32)
+    def _space(self, state: State) -> Space:
+        return _Components(
+            np.asarray(state["mean"], dtype=np.float32), np.asarray(state["axes"], dtype=np.float32)
+        )
 
-    def _project(self, features: Points, label: IntArray) -> Points:
-        centred = (features - self._mean[label])[:, :, None]
-        projected: Points = (self._axes[label] @ centred)[:, :, 0]
+
+class _Components(Space):
+    """Each class's first principal components."""
+
+    def __init__(self, mean: Points, axes: Points) -> None:
+        self._mean, self._axes = mean, axes
+
+    def project(self, features: Points, label: IntArray) -> Points:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is absurdly large is outside
+            centred = (features - self._mean[label])[:, :, None]
+            projected: Points = (self._axes[label] @ centred)[:, :, 0]
         return projected

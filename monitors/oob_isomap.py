@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.manifold import Isomap
 
 from farm.api import JSON, LAST_HIDDEN, IntArray, State, check_number, generator
-from monitors.boxes import BoxMonitor, Points
+from monitors._layer_boxes import Points, Space
+from monitors.boxes import BoxMonitor
 
 
 class OutsideTheBoxIsomap(BoxMonitor):
@@ -49,7 +50,7 @@ class OutsideTheBoxIsomap(BoxMonitor):
         tau: float | None = None,
         tau_unit: str = "activation",
         boundary: str = "closed",
-        layer: str = LAST_HIDDEN,
+        layer: str | Sequence[str] = LAST_HIDDEN,
     ) -> None:
         super().__init__(clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer)
         check_number("neighbours", neighbours, low=2, whole=True)
@@ -57,10 +58,11 @@ class OutsideTheBoxIsomap(BoxMonitor):
         check_number("landmarks", landmarks, low=10, whole=True)
         self._neighbours, self._dimensions, self._landmarks = neighbours, dimensions, landmarks
 
-    def _fit_space(self, by_class: Mapping[int, Points], n_classes: int, seed: int) -> dict[str, Any]:
+    def _fit_space(self, layer: str, by_class: Sequence[Points], seed: int) -> State:
+        del layer
         parts: dict[str, np.ndarray] = {}
         joined = 0
-        for label, every in by_class.items():
+        for label, every in enumerate(by_class):
             rng = generator(seed, "oob-isomap", label)
             points = every[np.sort(rng.permutation(len(every))[: self._landmarks])]
             if len(points) <= max(self._dimensions, 2):
@@ -72,17 +74,25 @@ class OutsideTheBoxIsomap(BoxMonitor):
             # scikit-learn joins a neighbourhood graph that falls apart, and warns; we count.
             joined += any("connected components" in str(w.message) for w in caught)
             parts |= {f"{label}.{name}": array for name, array in _as_arrays(isomap, points).items()}
-        return {**parts, "joined": np.array(joined), "n_classes": np.array(n_classes)}
+        return {**parts, "joined": np.array(joined), "n_classes": np.array(len(by_class))}
 
-    def _load_space(self, state: State) -> None:
-        self._joined = int(np.asarray(state["joined"], dtype=np.int64))
-        self._embeddings: list[_Embedding | None] = []
+    def _space(self, state: State) -> Space:
+        embeddings: list[_Embedding | None] = []
         for label in range(int(np.asarray(state["n_classes"], dtype=np.int64))):
             own = {name: state.get(f"{label}.{name}") for name in ("points", "geodesic", "weights", "offset")}
             arrays = {n: np.asarray(a, dtype=np.float32) for n, a in own.items() if a is not None}
-            self._embeddings.append(_Embedding(self._neighbours, **arrays) if arrays else None)
+            embeddings.append(_Embedding(self._neighbours, **arrays) if arrays else None)
+        joined = int(np.asarray(state["joined"], dtype=np.int64))
+        return _Embeddings(self._dimensions, embeddings, joined)
 
-    def _project(self, features: Points, label: IntArray) -> Points:
+
+class _Embeddings(Space):
+    """Every class's embedding; None where a class had too few points."""
+
+    def __init__(self, dimensions: int, embeddings: Sequence[_Embedding | None], joined: int) -> None:
+        self._dimensions, self._embeddings, self._joined = dimensions, embeddings, joined
+
+    def project(self, features: Points, label: IntArray) -> Points:
         result = np.full((len(features), self._dimensions), np.nan, dtype=np.float32)
         for own in np.unique(label):
             if (embedding := self._embeddings[own]) is not None:
@@ -91,8 +101,8 @@ class OutsideTheBoxIsomap(BoxMonitor):
         return result
 
     def notes(self) -> Mapping[str, JSON]:
-        """How many classes have no box, and in how many the neighbourhood graph had to be joined."""
-        return {**super().notes(), "classes_with_joined_graph": self._joined}
+        """In how many classes the neighbourhood graph had to be joined."""
+        return {"classes_with_joined_graph": self._joined}
 
 
 class _Embedding:

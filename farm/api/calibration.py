@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,21 @@ class Calibration:
         values = asdict(self)
         values["per_class"] = None if self.per_class is None else self.per_class.tolist()
         return values
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Calibration:
+        """Make it again from what `record` gave; what others wrote beside is left out.
+
+        Examples
+        --------
+        >>> Calibration.from_record(Calibration("fixed", 0.5, n=3).record())
+        Calibration(method='fixed', threshold=0.5, n=3, asked_acceptance=None, validation_acceptance=None,
+                    per_class=None, classes_without_own_threshold=0)
+        """
+        values = {f.name: record[f.name] for f in fields(cls)}
+        if values["per_class"] is not None:
+            values["per_class"] = np.array(values["per_class"], dtype=np.float64)
+        return cls(**values)
 
 
 def quantile_threshold(scores: FloatArray, accept: float) -> float:

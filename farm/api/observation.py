@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -62,7 +63,7 @@ class Observation:
         if layer not in self.activations:
             raise RequirementError(f"layer '{layer}' was not observed; declare it in the monitor's needs")
         values = self.activations[layer]
-        return values if values.ndim == 2 else values.reshape(len(values), -1)
+        return values if values.ndim == 2 else values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 def read_only(array: A) -> A:

@@ -32,6 +32,11 @@ def test_features_are_one_row_an_instance():
     assert seen.features("conv").tolist() == [list(range(12)), list(range(12, 24))]
 
 
+def test_an_empty_batch_keeps_the_width_of_its_features():
+    seen = observation(0, activations={"conv": np.empty((0, 3, 2, 2), np.float32)})
+    assert seen.features("conv").shape == (0, 12)
+
+
 def test_a_layer_that_was_not_asked_for_is_told():
     message = "layer 'last-hidden' was not observed; declare it in the monitor's needs"
     with pytest.raises(RequirementError, match=message):

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
 from farm.api import CalibrationRule, FunctionClassifier, Labelled, Observation, collect
-from farm.errors import ParameterError
-from monitors.boxes import NO_BOX
+from farm.cache import DiskCache
+from farm.errors import ParameterError, RequirementError
+from monitors.boxes import NO_BOX, BoxMonitor
 from monitors.oob import OutsideTheBox, OutsideTheBoxPCA
+from monitors.oob_isomap import OutsideTheBoxIsomap
+
+ALL_BOXES = [
+    pytest.param(lambda **p: OutsideTheBox(neurons="all", **p), id="oob"),
+    pytest.param(OutsideTheBoxPCA, id="oob-pca"),
+    pytest.param(lambda **p: OutsideTheBoxIsomap(landmarks=30, **p), id="oob-isomap"),
+]
+Make = Callable[..., BoxMonitor]
+BOTH = ["conv2", "last-hidden"]
 
 # Class 0 fills the boxes (0..1, 0..2) and (10..12, 10..11), class 1 (5..6, 5..6) and (20..21, 20..21).
 POINTS = np.array(
@@ -172,7 +184,7 @@ def test_pca_projects_as_scikit_learn_does(small, fitted) -> None:
     own = train.features[(train.labels == label) & (train.predicted == label)]
     features = small.test.features("last-hidden")
     expected = PCA(2, svd_solver="full").fit(own).transform(features)
-    got = monitor._project(features, np.full(len(features), label))
+    got = monitor._boxes[0]._space.project(features, np.full(len(features), label))
     np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
@@ -183,3 +195,98 @@ def test_all_training_data_of_a_class_lie_inside_its_boxes(small, fitted) -> Non
             right = observation.predicted == labels
             # A projection's last bits may differ between the fit and the score.
             assert (monitor.score(observation)[right] <= 1e-4).all()
+
+
+# Several layers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+@pytest.mark.parametrize("tau_unit", ["activation", "width"])
+def test_of_several_layers_the_farthest_decides(small, fitted, make: Make, tau_unit: str) -> None:
+    singly = [fitted(make(layer=layer, tau_unit=tau_unit)).score(small.test).tolist() for layer in BOTH]
+    both = fitted(make(layer=BOTH, tau_unit=tau_unit)).score(small.test)
+    assert both.tolist() == [max(pair) for pair in zip(*singly, strict=True)]
+    assert all(both.tolist() != alone for alone in singly)  # each layer decides somewhere
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+def test_what_is_outside_at_any_layer_alarms(small, fitted, make: Make) -> None:
+    """The published rule: an instance is accepted where every watched layer is inside of its boxes."""
+
+    watched = [*BOTH, BOTH]
+    states = [fitted(make(layer=layer)).state for layer in watched]
+    for boundary in ("closed", "strict"):
+        alarms = []
+        for layer, state in zip(watched, states, strict=True):
+            monitor = make(layer=layer, tau=0.0, boundary=boundary).restore(state, small.classifier)
+            monitor.calibrate(small.material.validation, CalibrationRule(), 10)
+            alarms.append(monitor.judge(small.test).alarms)
+        np.testing.assert_array_equal(alarms[2], alarms[0] | alarms[1])
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+def test_a_list_of_one_layer_is_that_layer(fitted, make: Make) -> None:
+    plain, listed = fitted(make(layer="conv2")), fitted(make(layer=["conv2"]))
+    assert plain.notes() == listed.notes()
+    assert plain.state.keys() == listed.state.keys()
+    for name, array in plain.state.items():
+        np.testing.assert_array_equal(array, listed.state[name])
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+def test_several_layers_survive_the_disk(small, fitted, make: Make, tmp_path) -> None:
+    monitor = fitted(make(layer=BOTH))
+    cache = DiskCache(tmp_path)
+    cache.arrays("monitor", {}, lambda: monitor.state)
+    restored = make(layer=BOTH).restore(cache.arrays("monitor", {}, dict), small.classifier)
+    np.testing.assert_array_equal(restored.score(small.test), monitor.score(small.test))
+
+
+def test_the_layers_are_needed_and_noted_one_by_one(small, fitted) -> None:
+    monitor = OutsideTheBox(layer=BOTH)
+    assert monitor.needs.layers == ("conv2", "last-hidden")
+    assert fitted(monitor).notes() == {layer: {"classes_without_box": 0} for layer in BOTH}
+    isomap = fitted(OutsideTheBoxIsomap(landmarks=30, layer=BOTH)).notes()
+    assert isomap == {layer: {"classes_without_box": 0, "classes_with_joined_graph": 0} for layer in BOTH}
+    with pytest.raises(RequirementError, match="needs the layer 'conv7'"):
+        fitted(OutsideTheBox(layer=["last-hidden", "conv7"]))
+
+
+def test_listed_neurons_must_be_in_every_layer(fitted) -> None:
+    with pytest.raises(ParameterError, match=r"neurons names 100; layer 'conv2' has 0 to 63"):
+        fitted(OutsideTheBox(neurons=[0, 100], layer=["last-hidden", "conv2"]))
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+@pytest.mark.parametrize("wrong", [[], ["conv2", "conv2"], 3, [3], None, {"conv2": 1}], ids=repr)
+def test_layers_are_named_each_once(make: Make, wrong: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"^layer is .*; expected a layer's name, or a list of names, each"
+    ):
+        make(layer=wrong)
+
+
+# What no data prepare for ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+@pytest.mark.parametrize("layer", ["conv2", BOTH], ids=["one", "several"])
+def test_a_classifier_that_is_never_right_gets_no_box(small, make: Make, layer: Any) -> None:
+    class NothingRight:
+        classes, seed, outliers, networks = small.workload.classes, 0, None, {}
+
+        def __iter__(self) -> Iterator[Labelled]:
+            for observation, _ in small.material:
+                yield Labelled(observation, (observation.predicted + 1) % 10)
+
+    monitor = make(layer=layer).fit(NothingRight(), small.classifier)
+    assert set(monitor.score(small.test)) == {NO_BOX}
+
+
+@pytest.mark.parametrize("make", ALL_BOXES)
+@pytest.mark.parametrize("tau_unit", ["activation", "width"])
+def test_absurdly_large_values_are_outside_of_everything(small, fitted, make: Make, tau_unit: str) -> None:
+    monitor = fitted(make(layer=BOTH, tau_unit=tau_unit))
+    for value in (1e20, -1e20, 3e38, -3e38):
+        values = {layer: np.full_like(v, value) for layer, v in small.test.activations.items()}
+        assert set(monitor.score(dataclasses.replace(small.test, activations=values))) == {NO_BOX}

@@ -25,7 +25,7 @@ def test_projection_equals_scikit_learn(small, fitted, neighbours: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected = Isomap(n_neighbors=neighbours, n_components=2).fit(points).transform(features)
-        got = monitor._project(features, np.full(len(features), label))
+        got = monitor._boxes[0]._space.project(features, np.full(len(features), label))
         scale = np.abs(expected).max()
         np.testing.assert_allclose(got / scale, expected / scale, atol=2e-4)
 

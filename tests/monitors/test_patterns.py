@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from farm.api import CalibrationRule, FunctionClassifier, Observation
 from farm.errors import ParameterError, RequirementError
-from monitors.patterns import ActivationPatterns, packed
+from monitors._pattern_sets import packed, unpacked
+from monitors.patterns import ActivationPatterns
 
 
 def switched(observation: Observation, layer: str) -> list[tuple[bool, ...]]:
@@ -67,6 +68,7 @@ def test_packing_keeps_every_distance(on: np.ndarray) -> None:
     words = packed(on)
     found = np.bitwise_count(words[:, None] ^ words[None]).sum(axis=2)
     np.testing.assert_array_equal(found, (on[:, None] != on[None]).sum(axis=2))
+    np.testing.assert_array_equal(unpacked(words, on.shape[1]), on)
 
 
 def test_training_data_that_is_classified_correctly_is_at_no_distance(small, fitted) -> None:

@@ -1,0 +1,94 @@
+"""Which on/off patterns of a layer's neurons belong to a class: what the monitors of patterns share."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm.api import LAST_HIDDEN, BoolArray, FitData, Monitor, Needs, check_number, collect
+from farm.errors import ParameterError
+
+Words = NDArray[np.uint64]
+ROWS = 64
+"""So many instances are compared at once: memory is bounded by it, whatever the batch."""
+
+
+class PatternMonitor(Monitor, ABC):
+    """Base of the pattern monitors. Subclasses say how the patterns are kept and searched."""
+
+    def __init__(
+        self,
+        *,
+        gamma: int | None = None,
+        layer: str = LAST_HIDDEN,
+        neurons: float | list[int] | None = None,
+    ) -> None:
+        if gamma is not None:
+            check_number("gamma", gamma, low=0, whole=True)
+        if isinstance(neurons, list):
+            for neuron in neurons:
+                check_number("neurons", neuron, low=0, whole=True)
+            if not neurons:
+                raise ParameterError("neurons is an empty list; name one neuron at least, or none at all")
+        elif neurons is not None:
+            check_number("neurons", neurons, above=0, high=1)
+            if layer != LAST_HIDDEN:
+                raise ParameterError(
+                    f"neurons is a share, which needs the weights after the layer '{LAST_HIDDEN}', but layer "
+                    f"is '{layer}'; list the neurons instead"
+                )
+        self._gamma, self._layer, self._neurons = gamma, layer, neurons
+
+    @property
+    def needs(self) -> Needs:
+        """One hidden layer; for a share of its neurons also the weights behind it."""
+        share = self._neurons is not None and not isinstance(self._neurons, list)
+        return Needs(layers=(self._layer,), head=share)
+
+    @property
+    def fixed_threshold(self) -> float | None:
+        """Half a neuron above gamma, where it is set."""
+        return None if self._gamma is None else self._gamma + 0.5
+
+    def _sets(self, data: FitData) -> tuple[BoolArray, list[Words]]:
+        """Give the neurons that count for each class, and its patterns, each once, with all others off."""
+        found = collect(data, self._layer)
+        right = found.predicted == found.labels
+        watched = self._watched(len(data.classes), found.features.shape[1])
+        mask, bits = packed(watched), packed(found.features > 0)
+        return watched, [
+            np.unique(bits[right & (found.labels == label)] & mask[label], axis=0)
+            for label in range(len(data.classes))
+        ]
+
+    def _watched(self, n_classes: int, width: int) -> BoolArray:
+        """Say which neurons count, for each class; always the same number of them."""
+        if self._neurons is None:
+            return np.ones((n_classes, width), dtype=np.bool_)
+        watched = np.zeros((n_classes, width), dtype=np.bool_)
+        if isinstance(self._neurons, list):
+            if max(self._neurons) >= width:
+                raise ParameterError(
+                    f"neurons lists {max(self._neurons)}, but layer '{self._layer}' has {width} neurons"
+                )
+            watched[:, self._neurons] = True
+            return watched
+        count = max(1, round(self._neurons * width))
+        order = np.argsort(-np.abs(self.classifier.head.weights), axis=1, kind="stable")
+        np.put_along_axis(watched, order[:, :count], True, axis=1)
+        return watched
+
+
+def packed(on: BoolArray) -> Words:
+    """Pack each row into words of 64 bits; the bits left over are 0."""
+    packed_bytes = np.packbits(on, axis=1)
+    words = np.zeros((len(on), -(-packed_bytes.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed_bytes.shape[1]] = packed_bytes
+    return words.view(np.uint64)
+
+
+def unpacked(words: Words, width: int) -> BoolArray:
+    """Undo `packed`."""
+    return np.unpackbits(words.view(np.uint8), axis=1, count=width).astype(np.bool_)

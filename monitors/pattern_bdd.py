@@ -1,0 +1,108 @@
+"""Activation patterns as they were first published: each class's set is one binary decision diagram."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from farm.api import JSON, Features, FitData, Observation, State
+from farm.errors import RequirementError, one_line
+from monitors._diagrams import REFUSED, Diagram, Distances, diagram_of, short_order
+from monitors._pattern_sets import ROWS, PatternMonitor, packed, unpacked
+
+
+class PatternDiagram(PatternMonitor):
+    """Keeps the on/off patterns of each class's correctly classified training data as a decision diagram.
+
+    The scores are those of `patterns`: the smallest Hamming distance to a pattern of the *predicted* class. A
+    diagram is small where patterns make up a regular set; where nearly every training image has a pattern of
+    its own, packed bits take less memory and less time. Fitting needs the extra `bdd`:
+    `pip install 'farm-testbed[bdd]'`. Scoring does not.
+
+    Parameters
+    ----------
+    gamma, layer, neurons
+        As for `patterns`.
+
+    Examples
+    --------
+    >>> PatternDiagram(gamma=2).fixed_threshold
+    2.5
+    """
+
+    reference = "Cheng, Nührenberg, Yasuoka: Runtime monitoring neuron activation patterns, DATE 2019"
+
+    def _fit(self, data: FitData) -> State:
+        bdd = self._dd()
+        watched, patterns = self._sets(data)
+        orders, diagrams = [], []
+        for counted, words in zip(watched, patterns, strict=True):
+            neurons = np.flatnonzero(counted)
+            rows = unpacked(words, len(counted))[:, neurons]
+            order = short_order(rows)
+            orders.append(neurons[order])
+            diagrams.append(diagram_of(rows[:, order], bdd.BDD()))
+        level, low, high = (
+            _narrow(np.concatenate(column)) for column in list(zip(*diagrams, strict=True))[:3]
+        )
+        return {
+            "order": _narrow(np.stack(orders)),
+            "level": level,
+            "low": low,
+            "high": high,
+            "ends": np.cumsum([len(d.level) for d in diagrams]),
+            "roots": np.array([d.root for d in diagrams]),
+            "patterns": np.array([len(p) for p in patterns]),
+            "width": np.array(watched.shape[1]),
+        }
+
+    def _dd(self) -> Any:
+        try:
+            return importlib.import_module("dd.bdd")
+        except ImportError as error:
+            if isinstance(error, ModuleNotFoundError) and error.name in ("dd", "dd.bdd"):
+                raise RequirementError(
+                    f"monitor '{self.name}' needs the package dd, which is not installed; "
+                    "try: pip install 'farm-testbed[bdd]'"
+                ) from None
+            raise RequirementError(f"dd cannot be imported: {one_line(error)}") from error
+
+    def _load(self, state: State) -> None:
+        order, ends, roots, level, low, high, counts = (
+            state[name].astype(np.int64)
+            for name in ("order", "ends", "roots", "level", "low", "high", "patterns")
+        )
+        self._nodes, self._counts, self._nowhere = len(level), counts, order.shape[1] + 1
+        nodes = (np.split(values, ends[:-1]) for values in (level, low, high))
+        self._distances = [
+            None if root == REFUSED else Distances(Diagram(at, off, on, root), own, int(state["width"]))
+            for at, off, on, root, own in zip(*nodes, roots.tolist(), order, strict=True)
+        ]
+
+    def _score(self, observation: Observation) -> Features:
+        label = observation.predicted
+        bits = packed(observation.features(self._layer) > 0)
+        score = np.full(len(bits), float(self._nowhere))
+        for seen in np.unique(label):
+            if (distances := self._distances[seen]) is not None:
+                mine = np.flatnonzero(label == seen)
+                for start in range(0, len(mine), ROWS):
+                    rows = mine[start : start + ROWS]
+                    score[rows] = distances(bits[rows])
+        return score
+
+    def notes(self) -> Mapping[str, JSON]:
+        """How large the diagrams are, how many patterns they hold, and how many classes have none."""
+        return {
+            "nodes": self._nodes,
+            "patterns": int(self._counts.sum()),
+            "classes_without_patterns": int((self._counts == 0).sum()),
+        }
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """Take no more bytes a number than the largest needs."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))

@@ -1,0 +1,59 @@
+"""The members of a combination: made by name, as an experiment does it, and what they need together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from itertools import chain
+from typing import Any, cast
+
+from farm.api import Monitor, Needs
+from farm.errors import ParameterError
+from farm.registry import make
+
+MemberSpec = str | Mapping[str, Any]
+"""A monitor's name, or a mapping with its name, its parameters and, if it is to be called otherwise, `as`."""
+
+
+def as_mappings(members: Sequence[MemberSpec]) -> list[dict[str, Any]]:
+    """Give each member as a mapping with a name; fewer than two make no combination."""
+    if isinstance(members, str) or not isinstance(members, Sequence) or len(members) < 2:
+        raise ParameterError(f"members is {members!r}; expected a list of at least 2 monitors")
+    specs: list[dict[str, Any]] = []
+    for given in members:
+        spec = {"name": given} if isinstance(given, str) else given
+        if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
+            raise ParameterError(f"members has {given!r}; expected a name, or a mapping with a name")
+        if "as" in spec and not isinstance(spec["as"], str):
+            raise ParameterError(f"members: 'as' is {spec['as']!r}; expected a name")
+        specs.append(dict(spec))
+    return specs
+
+
+def made(specs: Sequence[Mapping[str, Any]]) -> list[Monitor]:
+    """Make the members; no two may have one name."""
+    monitors: list[Monitor] = []
+    for spec in specs:
+        parameters = {name: value for name, value in spec.items() if name not in ("name", "as")}
+        one = make("monitor", spec["name"], parameters, spec.get("as"), other_keys=["as"])
+        if one.name in [monitor.name for monitor in monitors]:
+            raise ParameterError(f"members: two are called '{one.name}'; give one another name with 'as'")
+        monitors.append(cast(Monitor, one))
+    return monitors
+
+
+def union_of_needs(every: Sequence[Needs]) -> Needs:
+    """Give what satisfies all: names each once, flags that any sets, and the largest numbers.
+
+    Examples
+    --------
+    >>> both = union_of_needs([Needs(layers=("conv1", "conv2")), Needs(layers=("conv2",), logits=True)])
+    >>> both.layers, both.logits, both.gradients
+    (('conv1', 'conv2'), True, False)
+    """
+    merged: dict[str, Any] = {}
+    for field in fields(Needs):
+        values = [getattr(needs, field.name) for needs in every]
+        names = isinstance(values[0], tuple)
+        merged[field.name] = tuple(dict.fromkeys(chain.from_iterable(values))) if names else max(values)
+    return Needs(**merged)

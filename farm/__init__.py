@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from farm.benchmark_set import StoredStream as StoredStream
     from farm.benchmark_set import write_benchmark as write_benchmark
+    from farm.guard import Guard as Guard
     from farm.readouts import Readouts as Readouts
     from farm.testbed import Testbed as Testbed
 
 _WHERE = {
+    "Guard": "farm.guard",
     "Readouts": "farm.readouts",
     "StoredStream": "farm.benchmark_set",
     "Testbed": "farm.testbed",
     "write_benchmark": "farm.benchmark_set",
 }
 
-__all__ = ["Readouts", "StoredStream", "Testbed", "write_benchmark"]
+__all__ = ["Guard", "Readouts", "StoredStream", "Testbed", "write_benchmark"]
 
 
 def __getattr__(name: str) -> Any:

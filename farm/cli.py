@@ -15,7 +15,14 @@ from importlib.metadata import version
 
 from farm.errors import FarmError
 
-KINDS = ("monitors", "models", "faultloads", "schedules", "workloads")
+KINDS = {
+    "monitors": "monitor",
+    "models": "model",
+    "faultloads": "faultload",
+    "schedules": "schedule",
+    "workloads": "workload",
+    "policies": "policy",
+}
 FORMATS = ("table", "json", "csv", "latex", "markdown")
 
 
@@ -105,6 +112,34 @@ def _parser() -> argparse.ArgumentParser:
         help="one exact array, or files of 8 bits to look at (default: npy)",
     )
 
+    fit = _command(
+        commands, "fit", "farm.commands.guard:fit", "fit one monitor and save it as a folder, ready to work"
+    )
+    fit.description = (
+        "Fit an experiment's classifier and one of its monitors, and save them with policy, fallback and "
+        "calibration as one folder without pickle. Faults and stream are left out. 'farm decide' uses it."
+    )
+    _experiment(fit)
+    fit.add_argument("--monitor", metavar="NAME", help="which of its monitors, if it has several")
+    fit.add_argument("--out", required=True, metavar="DIR", help="the new folder")
+
+    decide = _command(
+        commands, "decide", "farm.commands.guard:decide", "accept or cancel what a classifier says of images"
+    )
+    decide.description = (
+        "Decide on images with a folder of 'farm fit': accept or cancel, the class, its score against the "
+        "threshold, and why. Images are taken for consecutive ones of a stream. The exit code is 0 whatever "
+        "the decisions are, 1 if an image cannot be read; the others are decided on all the same."
+    )
+    decide.add_argument("guard", metavar="DIR", help="a folder that 'farm fit' wrote")
+    decide.add_argument("images", metavar="IMAGE", nargs="+", help="an image file, or a folder of them")
+    decide.add_argument(
+        "--why",
+        action="store_true",
+        help="explain accepted images as well, and tell what weighs most (JSON always has it)",
+    )
+    _format(decide, ("table", "json", "csv"))
+
     compare = _command(
         commands, "compare", "farm.commands.results:compare", "judge the readouts of one or more runs"
     )
@@ -116,7 +151,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     judge.description = (
         "Judge readouts from anywhere. Columns: predicted, alarm; label (-1: no right answer exists), "
-        "is_ood; optionally monitor, category, faultload, severity, score, confidence, cancelled, id."
+        "is_ood; optionally monitor, category, faultload, severity, score, confidence, cancelled, decision "
+        "(the class acted upon, -1 where none), id."
     )
     judge.add_argument("log", metavar="FILE.csv", help="one row an instance (and monitor)")
     _format(judge, FORMATS)
@@ -132,9 +168,9 @@ def _parser() -> argparse.ArgumentParser:
     describe = _command(
         commands, "describe", "farm.commands.catalogue:describe", "tell what a component is and takes"
     )
-    singular = [kind.removesuffix("s") for kind in KINDS]
+    singular = list(KINDS.values())
     describe.add_argument(
-        "kind", choices=singular, type=lambda k: k.removesuffix("s"), metavar="KIND", help=", ".join(singular)
+        "kind", choices=singular, type=lambda k: KINDS.get(k, k), metavar="KIND", help=", ".join(singular)
     )
     describe.add_argument("name", metavar="NAME", help="a registered name, or module:Class")
     describe.add_argument(
@@ -175,7 +211,7 @@ def _command(
 
 
 def _plural(kind: str) -> str:
-    return kind if kind.endswith("s") else f"{kind}s"
+    return next((plural for plural, singular in KINDS.items() if singular == kind), kind)
 
 
 def _format(command: argparse.ArgumentParser, formats: Sequence[str]) -> None:

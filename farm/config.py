@@ -75,9 +75,11 @@ class CalibrationSpec(_Strict):
 
 
 class MonitorSpec(ComponentSpec):
-    """A monitor by name, with a calibration of its own where it wants one."""
+    """A monitor by name, with a calibration, a policy and a fallback of its own where it wants them."""
 
     calibration: CalibrationSpec | None = None
+    policy: ComponentSpec | None = None
+    fallback: ComponentSpec | None = None
 
 
 class FaultSpec(ComponentSpec):
@@ -123,7 +125,11 @@ class StreamSpec(_Strict):
 
 
 class Experiment(_Strict):
-    """One workload, one classifier, one stream, and the monitors that are compared on it."""
+    """One workload, one classifier, one stream, and the monitors that are compared on it.
+
+    `policy` is what follows an alarm, `fallback` what takes a cancelled decision's place: `none`, `last`, or
+    a second classifier by name. A monitor may have its own.
+    """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     description: str = ""
@@ -132,6 +138,8 @@ class Experiment(_Strict):
     classifier: ComponentSpec
     monitors: list[MonitorSpec]
     calibration: CalibrationSpec = CalibrationSpec()
+    policy: ComponentSpec = ComponentSpec(name="cancel")
+    fallback: ComponentSpec = ComponentSpec(name="none")
     faultload: list[FaultSpec] = []
     stream: StreamSpec = StreamSpec()
     batch_size: int = Field(default=64, ge=1)
@@ -289,13 +297,24 @@ def rule_for(
     return own.rule()
 
 
-def resolved(experiment: Experiment, components: Mapping[str, Sequence[api.Component]]) -> dict[str, Any]:
-    """Give the experiment as JSON with every component's parameters filled in, defaults included."""
+def resolved(
+    experiment: Experiment,
+    components: Mapping[str, Sequence[api.Component]],
+    of_monitors: Mapping[str, Sequence[api.Component | None]] | None = None,
+) -> dict[str, Any]:
+    """Give the experiment as JSON with every component's parameters filled in, defaults included.
+
+    `of_monitors` are, by key, the components that each monitor may have of its own.
+    """
     values = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
     for key, made in components.items():
         specs = values[key] if isinstance(values[key], list) else [values[key]]
         for spec, component in zip(specs, made, strict=True):
             spec.update(_jsonable(component.parameters, key))
+    for key, owned in (of_monitors or {}).items():
+        for spec, own in zip(values["monitors"], owned, strict=True):
+            if key in spec and own is not None:
+                spec[key].update(_jsonable(own.parameters, f"monitors.{key}"))
     return values
 
 

@@ -18,18 +18,20 @@ from farm.api import (
     ModelSource,
     Monitor,
     Needs,
+    Policy,
     Progress,
     Stream,
     Workload,
     WorkloadSource,
 )
 from farm.benchmark_set import StoredStream
-from farm.config import Experiment, resolved, rule_for
-from farm.errors import UserError
+from farm.config import ComponentSpec, Experiment, resolved, rule_for
+from farm.errors import ExperimentError, UserError
+from farm.fallback import Fallback
 from farm.fitting import check_needs
 from farm.readouts import Readouts
 from farm.stream import ORDERS
-from farm.testbed import Testbed, make_order
+from farm.testbed import Testbed, fallback_source, make_order
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Assembled:
     workload: Workload
     classifier: Classifier
     monitors: Sequence[Monitor]
+    policies: Mapping[str, Policy]
+    fallbacks: Mapping[str, Fallback]
     stream: Stream
     failures: Mapping[str, str]
     record: Mapping[str, Any]
@@ -62,6 +66,8 @@ def run_experiment(
             ready.workload,
             batch_size=experiment.batch_size,
             layers=experiment.layers,
+            policies=ready.policies,
+            fallbacks=ready.fallbacks,
             failures=ready.failures,
             record=ready.record,
         )
@@ -87,15 +93,27 @@ def assemble(
         monitor.name: rule_for(monitor, spec.calibration, default)
         for monitor, spec in zip(monitors, experiment.monitors, strict=True)
     }
+    policies = [
+        cast(Policy, (spec.policy or experiment.policy).make("policy")) for spec in experiment.monitors
+    ]
+    default_fallback = _fallback(experiment.fallback, model)
+    fallbacks = [
+        default_fallback if spec.fallback is None else _fallback(spec.fallback, model)
+        for spec in experiment.monitors
+    ]
     made: dict[str, Sequence[Component]] = {
         "workload": [source],
         "classifier": [model],
         "faultload": faultloads,
         "monitors": monitors,
+        "policy": [experiment.policy.make("policy")],
     }
+    if isinstance(default_fallback, ModelSource):
+        made["fallback"] = [default_fallback]
+    second = [one if isinstance(one, ModelSource) else None for one in fallbacks]
     record = {
         "name": experiment.name,
-        "experiment": resolved(experiment, made),
+        "experiment": resolved(experiment, made, {"policy": policies, "fallback": second}),
         "experiment_commit": provenance.git_commit(folder),
     }
     bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
@@ -104,8 +122,18 @@ def assemble(
     check_needs(monitors, classifier)
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
     stream = _stream(experiment, bed, workload, classifier)
-    failures = bed.fit_all(monitors, classifier, workload, rules)
-    return Assembled(bed, workload, classifier, monitors, stream, failures, record)
+    names = [monitor.name for monitor in monitors]
+    return Assembled(
+        bed=bed,
+        workload=workload,
+        classifier=classifier,
+        monitors=monitors,
+        policies=dict(zip(names, policies, strict=True)),
+        fallbacks=bed.fallbacks(dict(zip(names, fallbacks, strict=True)), workload),
+        stream=stream,
+        failures=bed.fit_all(monitors, classifier, workload, rules),
+        record=record,
+    )
 
 
 def assemble_stream(
@@ -121,6 +149,17 @@ def assemble_stream(
 def _sources(experiment: Experiment) -> tuple[WorkloadSource, ModelSource]:
     workload, model = experiment.workload.make("workload"), experiment.classifier.make("model")
     return cast(WorkloadSource, workload), cast(ModelSource, model)
+
+
+def _fallback(spec: ComponentSpec, model: ModelSource) -> str | ModelSource:
+    """Make what takes cancelled decisions' place: a second classifier that is not the first, or a name."""
+    source = fallback_source(spec)
+    if type(source) is type(model) and source.parameters == model.parameters:
+        raise ExperimentError(
+            f"fallback '{spec.name}' is the classifier itself: its decision would be the cancelled one; "
+            "expected another classifier, or other parameters"
+        )
+    return source
 
 
 def _faultloads(experiment: Experiment) -> list[Faultload]:

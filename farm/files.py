@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from farm.errors import DataError, StorageError
@@ -29,8 +29,9 @@ def new_folder(path: Path) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=path.parent))
             yield temporary
-            for file in temporary.iterdir():
-                _flush(file)
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    _flush(file)
             temporary.chmod(0o755)
             temporary.rename(path)
         except OSError as error:
@@ -104,7 +105,8 @@ def check_files(folder: Path, digests: Mapping[str, str], needed: Iterable[str] 
             raise DataError(f"{folder}: its record does not list '{name}'; was it edited?")
     for name, expected in digests.items():
         path = folder / name
-        if Path(name).name != name:
+        parts = PurePosixPath(name).parts
+        if not parts or ".." in parts or "/" in parts or "\\" in name or "/".join(parts) != name:
             raise DataError(f"{folder}: its record names the file '{name}'; expected one in that folder")
         if not path.is_file():
             raise DataError(f"{path} is missing; the folder's record lists it")

@@ -98,7 +98,7 @@ class Watch:
         self.quiet += int(((episodes == OUTSIDE) & ~batch.is_ood).sum())
         for name, decision in step.decisions.items():
             watched = self.monitors[name]
-            watched.window.add(batch.labels, step.observation.predicted, decision.cancelled)
+            watched.window.add(batch.labels, step.observation.predicted, decision.alarms, decision.cancelled)
             rows = zip(episodes, batch.is_ood, decision.alarms, onset, strict=True)
             for episode, is_ood, alarm, begins in rows:
                 watched.follow(int(episode), bool(is_ood), bool(alarm), bool(begins))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ OPTIONAL = (
     "monitor",
     "score",
     "cancelled",
+    "decision",
     "confidence",
     "category",
     "faultload",
@@ -34,6 +36,12 @@ UNNAMED_MONITOR = "monitor"
 
 _YES_NO = {"0": 0, "false": 0, "1": 1, "true": 1}
 _YES_NO_WORDS = "0, 1, true or false"
+_OF_CLASSES = {
+    "predicted": "as a label where no right answer exists",
+    "label": "as a label where no right answer exists",
+    "decision": "where no decision was acted upon",
+}
+"""The columns of classes, and what -1 may mean."""
 _SAME = ("label", "predicted", "is_ood", "category", "faultload", "severity")
 """What rows of several monitors about one instance have to agree on."""
 
@@ -53,8 +61,10 @@ def read_log(path: Path | str) -> Log:
     ----------
     path
         Needs the columns `predicted` and `alarm`; reads also those of `OPTIONAL`. Labels are whole numbers
-        or names of classes, -1 where no right answer exists. With several monitors, rows that share an `id`
-        are about one instance; without that column the first row of each monitor is, the second, and so on.
+        or names of classes, -1 where no right answer exists. A `decision` is the class acted upon, -1 where
+        none; where it is not cancelled it is what was predicted. With several monitors, rows that share an
+        `id` are about one instance; without that column the first row of each monitor is, the second, and so
+        on.
 
     Examples
     --------
@@ -68,7 +78,7 @@ def read_log(path: Path | str) -> Log:
     """
     table = CsvTable(path)
     ignored = table.check_columns(REQUIRED, OPTIONAL)
-    rows, classes = _instance_columns(table)
+    rows, decided, classes = _instance_columns(table)
     monitor = _monitors(table)
     position, first = _positions(table, monitor)
     rows.insert(0, "position", position)
@@ -79,6 +89,11 @@ def read_log(path: Path | str) -> Log:
     cancelled = (
         table.codes("cancelled", _YES_NO, _YES_NO_WORDS).astype(np.bool_) if "cancelled" in table else alarm
     )
+    decision = np.where(cancelled, NO_ANSWER, rows["predicted"]) if decided is None else decided
+    if decided is not None and (changed := ~cancelled & (decided != rows["predicted"].to_numpy())).any():
+        row = int(np.argmax(changed))
+        expected = f"{table.text('predicted').iloc[row]!r}, as predicted, since it is not cancelled"
+        table.fail(row, "decision", expected)
     alarms = pd.DataFrame(
         {
             "position": position,
@@ -87,6 +102,7 @@ def read_log(path: Path | str) -> Log:
             "score": table.numbers("score") if "score" in table else np.nan,
             "alarm": alarm,
             "cancelled": cancelled,
+            "decision": decision,
             "monitor_time_us": _times(table, "monitor_time_us"),
         }
     )
@@ -100,9 +116,9 @@ def read_log(path: Path | str) -> Log:
     return Log(instances, alarms, run)
 
 
-def _instance_columns(table: CsvTable) -> tuple[pd.DataFrame, list[str]]:
-    """Give, for every row, what is said of the instance; and the names of the classes."""
-    label, predicted, classes = _classes(table)
+def _instance_columns(table: CsvTable) -> tuple[pd.DataFrame, IntArray | None, list[str]]:
+    """Give, for every row, what is said of the instance and what was decided; and the classes' names."""
+    label, predicted, decided, classes = _classes(table)
     unknown = np.full(len(table), -1)
     is_ood = table.codes("is_ood", _YES_NO, _YES_NO_WORDS, missing=-1) if "is_ood" in table else unknown
     columns: dict[str, Any] = {
@@ -119,15 +135,14 @@ def _instance_columns(table: CsvTable) -> tuple[pd.DataFrame, list[str]]:
     for name in ("category", "faultload"):
         text = table.text(name) if name in table else None
         columns[name] = None if text is None else text.where(text != "", None)
-    return pd.DataFrame(columns, index=range(len(table))), classes
+    return pd.DataFrame(columns, index=range(len(table))), decided, classes
 
 
-def _classes(table: CsvTable) -> tuple[pd.Series, IntArray, list[str]]:
-    """Code labels and predictions jointly: whole numbers as they are (and no names), names by their order."""
+def _classes(table: CsvTable) -> tuple[pd.Series, IntArray, IntArray | None, list[str]]:
+    """Code all columns of classes jointly: whole numbers as they are (and no names), names by their order."""
     rows = len(table)
-    predicted = table.text("predicted")
-    label = table.text("label") if "label" in table else pd.Series("", range(rows), dtype="str")
-    codes, values = pd.factorize(pd.concat([predicted, label], ignore_index=True))
+    columns = [column for column in _OF_CLASSES if column in table]
+    codes, values = pd.factorize(pd.concat([table.text(name) for name in columns], ignore_index=True))
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64, na_value=np.nan)
     missing = np.asarray(values == "")
     answered = ~missing & (numbers != NO_ANSWER)
@@ -137,7 +152,7 @@ def _classes(table: CsvTable) -> tuple[pd.Series, IntArray, list[str]]:
         kinds = named[codes][answered[codes]]
         other = np.flatnonzero(answered[codes])[int(np.argmax(kinds != kinds[0]))]
         expected = "the name of a class" if kinds[0] else "the number of a class"
-        _refuse(table, int(other), f"{expected}, as above; numbers and names cannot be mixed")
+        _refuse(table, columns, int(other), f"{expected}, as above; numbers and names cannot be mixed")
     if named.any():
         classes = sorted(str(value) for value in values[named])
         place = {name: i for i, name in enumerate(classes)}
@@ -145,23 +160,26 @@ def _classes(table: CsvTable) -> tuple[pd.Series, IntArray, list[str]]:
     else:
         whole = missing | ((numbers >= NO_ANSWER) & (numbers < 2**31) & (numbers == np.floor(numbers)))
         if not whole.all():
-            rule = "the number of a class from 0, or -1 as a label where no right answer exists"
-            _refuse(table, int(np.argmax(~whole[codes])), rule)
+            _refuse(table, columns, int(np.argmax(~whole[codes])), "the number of a class from 0, or -1 {}")
         meaning = np.where(missing, NO_ANSWER, numbers).astype(np.int64)
         classes = []
-    coded, absent = meaning[codes], missing[codes]
-    if (coded[:rows] == NO_ANSWER).any():
-        _refuse(
-            table, int(np.argmax(coded[:rows] == NO_ANSWER)), "a class: every instance needs a prediction"
-        )
-    labels = pd.Series(coded[rows:], dtype="Int64").mask(absent[rows:])
-    return labels, coded[:rows], classes
+    coded = dict(zip(columns, meaning[codes].reshape(-1, rows), strict=True))
+    absent = dict(zip(columns, missing[codes].reshape(-1, rows), strict=True))
+    if (unknown := coded["predicted"] == NO_ANSWER).any():
+        table.fail(int(np.argmax(unknown)), "predicted", "a class: every instance needs a prediction")
+    if "decision" in columns and (empty := absent["decision"]).any():
+        table.fail(int(np.argmax(empty)), "decision", f"a class, or -1 {_OF_CLASSES['decision']}")
+    if "label" in columns:
+        labels = pd.Series(coded["label"], dtype="Int64").mask(absent["label"])
+    else:
+        labels = pd.Series(pd.NA, range(rows), dtype="Int64")
+    return labels, coded["predicted"], coded.get("decision"), classes
 
 
-def _refuse(table: CsvTable, place: int, expected: str) -> None:
-    """Refuse a prediction, or beyond the last of them a label."""
-    beyond = place >= len(table)
-    table.fail(place - len(table) * beyond, "label" if beyond else "predicted", expected)
+def _refuse(table: CsvTable, columns: Sequence[str], place: int, expected: str) -> None:
+    """Refuse a value of those columns, one after the other, saying what -1 means in its own."""
+    number, row = divmod(place, len(table))
+    table.fail(row, columns[number], expected.format(_OF_CLASSES[columns[number]]))
 
 
 def _monitors(table: CsvTable) -> pd.Series:

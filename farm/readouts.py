@@ -19,7 +19,7 @@ import pandas as pd
 from farm.errors import DataError
 from farm.files import check_files, file_digest, new_folder, read_record, write_json
 
-SCHEMA = 1
+SCHEMA = 2
 TIME_COLUMNS = ("classifier_time_us", "monitor_time_us")
 """The only columns that may differ between two runs of the same experiment."""
 
@@ -29,7 +29,8 @@ class Readouts:
     """Two frames and a record; judging needs nothing else.
 
     `label` -1 says that no known class is right. `score` is higher for more anomalous instances, an
-    `alarm` is a score above the threshold, and `cancelled` is what the policy made of it.
+    `alarm` is a score above the threshold, and `cancelled` is what the policy made of it. `decision` is the
+    class acted upon, -1 where none: the prediction where it is not cancelled, else the fallback's.
     """
 
     instances: pd.DataFrame

@@ -36,6 +36,7 @@ _ALARM_TYPES: Mapping[str, type] = {
     "score": np.float64,
     "alarm": np.bool_,
     "cancelled": np.bool_,
+    "decision": np.int64,
     "monitor_time_us": np.float64,
 }
 
@@ -44,18 +45,27 @@ CLOSE = 1e-6
 
 
 class _Table:
-    """Columns that grow by arrays: a frame a step would cost more than the classifier."""
+    """Columns that grow by arrays: a frame a step would cost more than the classifier.
 
-    def __init__(self, types: Mapping[str, type]) -> None:
-        self._parts: dict[str, list[np.ndarray]] = {name: [np.empty(0, t)] for name, t in types.items()}
+    `same` are the columns with one value in all rows.
+    """
+
+    def __init__(self, types: Mapping[str, type], **same: Any) -> None:
+        self._types, self._same, self._n = types, same, 0
+        self._parts: dict[str, list[np.ndarray]] = {
+            name: [np.empty(0, t)] for name, t in types.items() if name not in same
+        }
 
     def add(self, n: int, **columns: Any) -> None:
+        self._n += n
         for name, parts in self._parts.items():
             values = columns[name]
             parts.append(values if isinstance(values, np.ndarray) else np.full(n, values))
 
     def frame(self) -> pd.DataFrame:
-        return pd.DataFrame({name: np.concatenate(parts) for name, parts in self._parts.items()})
+        filled = {name: np.full(self._n, value) for name, value in self._same.items()}
+        grown = {name: np.concatenate(parts) for name, parts in self._parts.items()}
+        return pd.DataFrame({name: (filled | grown)[name] for name in self._types})
 
 
 class Recorder:
@@ -63,7 +73,7 @@ class Recorder:
 
     def __init__(self, monitors: Iterable[str], layers: Iterable[str] = ()) -> None:
         self._instances = _Table(_INSTANCE_TYPES)
-        self._alarms = {name: _Table(_ALARM_TYPES) for name in monitors}
+        self._alarms = {name: _Table(_ALARM_TYPES, monitor=name) for name in monitors}
         self._layers: dict[str, list[np.ndarray]] = {layer: [] for layer in layers}
         self._n = 0
         self.close_predictions = 0
@@ -99,10 +109,10 @@ class Recorder:
                 n,
                 position=position,
                 id=batch.ids,
-                monitor=name,
                 score=decision.scores,
                 alarm=decision.alarms,
                 cancelled=decision.cancelled,
+                decision=decision.decided,
                 monitor_time_us=decision.nanoseconds / 1e3 / n,
             )
         for layer, parts in self._layers.items():

@@ -1,7 +1,7 @@
 """From names to components.
 
 There is one door: entry points. What ships with the testbed is listed in its own `pyproject.toml`, and
-another package's components get in by the same four groups, so that nothing is kept by hand in two places
+another package's components get in by the same groups, so that nothing is kept by hand in two places
 and listing names imports no component. `module:attribute` names a component that nobody registered.
 """
 
@@ -23,13 +23,14 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from farm import api
 from farm.errors import ExperimentError, FarmError, ParameterError, UnknownNameError, one_line, suggestion
 
-Kind = Literal["workload", "model", "faultload", "schedule", "monitor"]
+Kind = Literal["workload", "model", "faultload", "schedule", "monitor", "policy"]
 BASES: Mapping[Kind, type[api.Component]] = {
     "workload": api.WorkloadSource,
     "model": api.ModelSource,
     "faultload": api.Faultload,
     "schedule": api.Schedule,
     "monitor": api.Monitor,
+    "policy": api.Policy,
 }
 OURS = "farm-testbed"
 OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
@@ -49,7 +50,8 @@ class Entry:
 def entries(kind: Kind) -> dict[str, Entry]:
     """Give all registered names of a kind, sorted; two owners of one name are an error."""
     found: dict[str, Entry] = {}
-    for point in sorted(entry_points(group=f"farm.{kind}s"), key=lambda p: p.name):
+    group = "farm.policies" if kind == "policy" else f"farm.{kind}s"
+    for point in sorted(entry_points(group=group), key=lambda p: p.name):
         owner = point.dist.name if point.dist else "unknown"
         entry = Entry(kind, point.name, point.value, owner)
         other = found.setdefault(entry.name, entry)
@@ -186,3 +188,8 @@ def faultload(name: str, **parameters: Any) -> api.Faultload:
 def monitor(name: str, **parameters: Any) -> api.Monitor:
     """Make a monitor by name."""
     return cast(api.Monitor, make("monitor", name, parameters))
+
+
+def policy(name: str, **parameters: Any) -> api.Policy:
+    """Make a policy by name."""
+    return cast(api.Policy, make("policy", name, parameters))

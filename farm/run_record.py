@@ -44,7 +44,7 @@ def run_record(
             "observing_time_us": _finite(system.observing_microseconds),
         },
         "classes": list(classifier.classes),
-        "monitors": [_monitor(m, readouts, failed.get(m.name)) for m in monitors],
+        "monitors": [_monitor(m, system, readouts, failed.get(m.name)) for m in monitors],
         "versions": provenance.versions(),
         "hardware": provenance.hardware(),
         "peak_memory_bytes": provenance.peak_memory_bytes(),
@@ -52,7 +52,9 @@ def run_record(
     }
 
 
-def _monitor(monitor: Monitor, readouts: Readouts, failure: str | None) -> dict[str, Any]:
+def _monitor(
+    monitor: Monitor, system: SystemUnderTest, readouts: Readouts, failure: str | None
+) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": monitor.name,
         "class": f"{type(monitor).__module__}:{type(monitor).__qualname__}",
@@ -60,6 +62,10 @@ def _monitor(monitor: Monitor, readouts: Readouts, failure: str | None) -> dict[
         "ranked": True,
         "failure": failure,
     }
+    if monitor.name in system.policies:
+        record["policy"] = system.policies[monitor.name].recipe
+    if monitor.name in system.fallbacks:
+        record["fallback"] = system.fallbacks[monitor.name].record()
     if failure is not None:
         return record
     own = readouts.alarms[readouts.alarms["monitor"] == monitor.name]

@@ -1,8 +1,9 @@
 """The system under test: a classifier with monitors that watch it, on a stream.
 
-For each batch the classifier runs once, every monitor judges what it observed, and a policy turns alarms
-into decisions. A batch of one is the faithful simulation of images that arrive one at a time; a larger
-one is faster, and times are then the batch's share of each instance.
+For each batch the classifier runs once, every monitor judges what it observed, a policy turns alarms into
+cancellations, and a fallback says what is acted upon where a decision is cancelled. A batch of one is the
+faithful simulation of images that arrive one at a time; a larger one is faster, and times are then the
+batch's share of each instance.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from farm.api import (
     Cancel,
     Classifier,
     FloatArray,
+    IntArray,
     Monitor,
     Observation,
     Policy,
@@ -27,25 +29,30 @@ from farm.api import (
     Stream,
     generator,
 )
-from farm.errors import ExperimentError, FarmError
+from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line
+from farm.fallback import Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.fitting import union_of_layers
 from farm.prefetch import ahead
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 WARM_UP = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What one monitor and its policy made of a batch."""
+class Decision(NamedTuple):
+    """What one monitor, its policy and its fallback made of a batch."""
 
     scores: FloatArray
     alarms: BoolArray
     cancelled: BoolArray
+    decided: IntArray
+    """The class acted upon, -1 where none."""
     nanoseconds: int
+    """What the monitor took."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A batch after it went through the system."""
 
     batch: Batch
@@ -57,8 +64,9 @@ class Step:
 class SystemUnderTest:
     """A classifier and the monitors that watch it.
 
-    Monitors must be fitted and calibrated. One that fails on the way is left out from then on, and the
-    reason is in `failures`; the others go on.
+    Monitors must be fitted and calibrated. One that fails on the way, or whose policy or fallback does, is
+    left out from then on, and the reason is in `failures`; the others go on. Policies and fallbacks go by the
+    monitors' names; by default an alarm cancels, and nothing takes the decision's place.
     """
 
     def __init__(
@@ -67,7 +75,8 @@ class SystemUnderTest:
         monitors: Sequence[Monitor],
         *,
         layers: Sequence[str] = (),
-        policy: Callable[[], Policy] = Cancel,
+        policies: Mapping[str, Policy] | None = None,
+        fallbacks: Mapping[str, Fallback] | None = None,
     ) -> None:
         self.classifier = classifier
         self.monitors = list(monitors)
@@ -76,11 +85,14 @@ class SystemUnderTest:
         """The time an instance takes without and with the layers that monitors asked for."""
         self._layers = tuple(dict.fromkeys([*union_of_layers(monitors), *layers]))
         self._members = max((m.needs.members for m in monitors), default=0)
-        self._policies = {m.name: policy() for m in monitors}
         self._turns = generator(0, "system under test", "turns")
-        if len(self._policies) != len(self.monitors):
+        if len({m.name for m in monitors}) != len(self.monitors):
             names = ", ".join(m.name for m in monitors)
             raise ExperimentError(f"monitors share a name ({names}); expected each once: set 'as'")
+        self.policies: dict[str, Policy] = {m.name: Cancel() for m in monitors} | dict(policies or {})
+        self.fallbacks: dict[str, Fallback] = {m.name: NoFallback() for m in monitors}
+        self.fallbacks |= fallbacks or {}
+        self._check_recovery()
 
     def steps(self, stream: Stream, batch_size: int = 64) -> Iterator[Step]:
         """Run the stream through the system, batch by batch."""
@@ -108,15 +120,23 @@ class SystemUnderTest:
         decisions: dict[str, Decision] = {}
         for monitor in self._in_turn():
             try:
-                verdict = monitor.judge(observation)
+                decisions[monitor.name] = self._decide(monitor, observation)
             except FarmError as error:
-                who, where = f"monitor '{monitor.name}'", f"in the batch that begins with '{batch.ids[0]}'"
-                told = str(error) if str(error).startswith(who) else f"{who}: {error}"
-                self.failures[monitor.name] = f"{told} ({where})"
-                continue
-            cancelled = self._policies[monitor.name].decide(verdict, observation)
-            decisions[monitor.name] = Decision(verdict.scores, verdict.alarms, cancelled, verdict.nanoseconds)
+                self._leave_out(monitor, error, batch)
         return Step(batch, observation, elapsed, decisions)
+
+    def _decide(self, monitor: Monitor, observation: Observation) -> Decision:
+        verdict = monitor.judge(observation)
+        policy, fallback = self.policies[monitor.name], self.fallbacks[monitor.name]
+        cancelled = _call("policy", policy.decide, verdict, observation)
+        decided = _call("fallback", fallback.decide, cancelled, observation)
+        return Decision(verdict.scores, verdict.alarms, cancelled, decided, verdict.nanoseconds)
+
+    def _leave_out(self, monitor: Monitor, error: FarmError, batch: Batch | None = None) -> None:
+        who = f"monitor '{monitor.name}'"
+        told = str(error) if str(error).startswith(who) else f"{who}: {error}"
+        where = f" (in the batch that begins with '{batch.ids[0]}')" if batch is not None else ""
+        self.failures[monitor.name] = told + where
 
     def _in_turn(self) -> Sequence[Monitor]:
         """Give the monitors that still run, in another order each time.
@@ -125,23 +145,47 @@ class SystemUnderTest:
         second of two equal monitors would seem twice as fast. In turn, all are met by the same.
         """
         running = [m for m in self.monitors if m.name not in self.failures]
-        return [running[i] for i in self._turns.permutation(len(running))]
+        return [running[i] for i in self._turns.permutation(len(running)).tolist()]
 
     def _warm_up(self, stream: Stream, batch_size: int) -> None:
         """Let allocators and caches settle, so that the first instances are not timed as slow ones."""
         first = next(iter(stream.batches(batch_size)), None)
         if first is None:
             return
+        everything = np.ones(len(first), dtype=np.bool_)
         for _ in range(WARM_UP):
-            self._step(first)
+            seen = self._step(first).observation
+            # Nothing of this batch may be cancelled, and of a later one something.
+            for monitor in [m for m in self.monitors if m.name not in self.failures]:
+                try:
+                    _call("fallback", self.fallbacks[monitor.name].decide, everything, seen)
+                except FarmError as error:
+                    self._leave_out(monitor, error, first)
         self.bare_microseconds = min(self._time(first, ()) for _ in range(WARM_UP))
         self.observing_microseconds = min(self._time(first, self._layers) for _ in range(WARM_UP))
         for monitor in self._in_turn():
             try:
                 monitor.restart()
+                _call("policy", self.policies[monitor.name].reset)
+                _call("fallback", self.fallbacks[monitor.name].reset)
             except FarmError as error:
-                self.failures[monitor.name] = str(error)
-            self._policies[monitor.name].reset()
+                self._leave_out(monitor, error)
+
+    def _check_recovery(self) -> None:
+        """Check that no two monitors share a memory, and that a second classifier counts the same classes."""
+        seen: dict[int, str] = {}
+        for name, one in [*self.policies.items(), *self.fallbacks.items()]:
+            other = seen.setdefault(id(one), name)
+            if other != name and isinstance(one, Policy | LastAccepted):
+                raise ExperimentError(
+                    f"monitors '{other}' and '{name}' share one {type(one).__name__} object, which would mix "
+                    "their memories; expected one each"
+                )
+            if isinstance(one, SecondClassifier) and one.classifier.classes != self.classifier.classes:
+                raise ExperimentError(
+                    f"fallback '{one.classifier.name}' of monitor '{name}' counts other classes than "
+                    f"classifier '{self.classifier.name}'; expected the same, in the same order"
+                )
 
     def _time(self, batch: Batch, layers: Sequence[str]) -> float:
         start = time.perf_counter_ns()
@@ -149,6 +193,17 @@ class SystemUnderTest:
         return (time.perf_counter_ns() - start) / 1e3 / len(batch)
 
 
+def _call(whose: str, hook: Callable[P, R], *arguments: P.args, **more: P.kwargs) -> R:
+    """Call a policy or a fallback, and turn whatever it raises into a failure."""
+    try:
+        return hook(*arguments, **more)
+    except FarmError:
+        raise
+    except Exception as error:
+        raise ComponentFailure(f"its {whose} failed: {one_line(error)}") from error
+
+
 def opaque(names: StrArray) -> StrArray:
     """Give names that tell nothing: an id or a track may spell out its class or its fault."""
-    return np.array([hashlib.blake2b(str(n).encode(), digest_size=8).hexdigest() for n in names], dtype="U16")
+    digests = [hashlib.blake2b(name.encode(), digest_size=8).hexdigest() for name in names.tolist()]
+    return np.array(digests, dtype="U16")

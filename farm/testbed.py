@@ -21,6 +21,7 @@ from farm.api import (
     Faultload,
     ModelSource,
     Monitor,
+    Policy,
     Progress,
     Schedule,
     Silent,
@@ -31,6 +32,7 @@ from farm.api import (
 from farm.cache import DiskCache
 from farm.config import ComponentSpec, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, UnknownNameError, suggestion
+from farm.fallback import LAST, NAMES, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.fitting import fit_monitors
 from farm.readouts import Readouts
 from farm.recorder import Recorder
@@ -108,6 +110,11 @@ class Testbed:
                 monitor, own = named, None
             else:
                 spec = MonitorSpec.model_validate(named)
+                if spec.policy or spec.fallback:
+                    raise ExperimentError(
+                        f"monitor '{spec.alias or spec.name}': fitting takes no policy and no fallback; give "
+                        "them to `run`, by the monitors' names"
+                    )
                 monitor, own = cast(Monitor, spec.make("monitor")), spec.calibration
             made.append(monitor)
             rules[monitor.name] = rule_for(monitor, own, default)
@@ -126,6 +133,29 @@ class Testbed:
         with limited_threads(self.context.threads):
             seed, progress = self.context.seed, self.progress
             return fit_monitors(monitors, classifier, workload, rules, seed=seed, progress=progress)
+
+    def fallbacks(
+        self, named: Mapping[str, Named | ModelSource | Fallback], workload: Workload
+    ) -> dict[str, Fallback]:
+        """Make what takes cancelled decisions' place, by the monitors' names.
+
+        Each is `none`, `last`, or a second classifier; those of one recipe are one, which looks at a batch
+        once for all monitors that fall back on it.
+        """
+        made: dict[str, Fallback] = {}
+        second: dict[str, SecondClassifier] = {}
+        for monitor, one in named.items():
+            source = fallback_source(one) if isinstance(one, str | Mapping) else one
+            if isinstance(source, ModelSource):
+                recipe = repr(source.recipe)
+                if recipe not in second:
+                    second[recipe] = SecondClassifier(self.classifier(source, workload))
+                made[monitor] = second[recipe]
+            elif isinstance(source, str):
+                made[monitor] = LastAccepted() if source == LAST else NoFallback()
+            else:
+                made[monitor] = source
+        return made
 
     def stream(
         self,
@@ -188,20 +218,39 @@ class Testbed:
         *,
         batch_size: int = 64,
         layers: Sequence[str] = (),
+        policies: Mapping[str, Named | Policy] | None = None,
+        fallbacks: Mapping[str, Named | ModelSource | Fallback] | None = None,
         failures: Mapping[str, str] | None = None,
         record: Mapping[str, Any] | None = None,
     ) -> Readouts:
         """Run a finite stream through the system and give the readouts.
 
         `workload` is what classifier and monitors were fitted on: nothing of its training or validation
-        data may be in the stream. `failures` are monitors that did not get as far as this (shown, not run);
-        `record` is kept with the readouts.
+        data may be in the stream. `policies` and `fallbacks` go by the monitors' names; without, an alarm
+        cancels, and nothing takes the decision's place. `failures` are monitors that did not get as far as
+        this (shown, not run); `record` is kept with the readouts.
         """
         stream.guard(workload)
         if stream.length is None:
             raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")
+        names = [m.name for m in monitors]
+        for name in (*(policies or {}), *(fallbacks or {})):
+            if name not in names:
+                hint = suggestion(name, names)
+                raise ExperimentError(
+                    f"no monitor is called '{name}', which has a policy or fallback; {hint}"
+                )
         failed = dict(failures or {})
-        system = SystemUnderTest(classifier, [m for m in monitors if m.name not in failed], layers=layers)
+        system = SystemUnderTest(
+            classifier,
+            [m for m in monitors if m.name not in failed],
+            layers=layers,
+            policies={
+                name: one if isinstance(one, Policy) else _make("policy", one)
+                for name, one in (policies or {}).items()
+            },
+            fallbacks=self.fallbacks(fallbacks or {}, workload),
+        )
         recorder = Recorder([m.name for m in system.monitors], layers)
         started = time.perf_counter()
         with limited_threads(self.context.threads):
@@ -238,6 +287,22 @@ def make_order(named: Named | OrderSpec) -> str | Schedule:
         hint = suggestion(spec.name, [*ORDERS, *known])
         raise UnknownNameError(f"stream.order '{spec.name}' is not known; {hint}")
     return cast(Schedule, spec.make("schedule"))
+
+
+def fallback_source(named: Named | ComponentSpec) -> str | ModelSource:
+    """Make the recipe of a second classifier by name; `none` and `last` stay what they are."""
+    spec = ComponentSpec.model_validate(named)
+    if spec.name in NAMES:
+        if spec.parameters or spec.alias:
+            given = ", ".join([*spec.parameters, *(["as"] if spec.alias else [])])
+            raise ExperimentError(f"fallback '{spec.name}' takes no parameters; got {given}")
+        return spec.name
+    known = registry.entries("model")
+    if ":" not in spec.name and registry.canonical("model", spec.name) not in known:
+        raise UnknownNameError(
+            f"fallback '{spec.name}' is not known; {suggestion(spec.name, [*NAMES, *known])}"
+        )
+    return cast(ModelSource, spec.make("model"))
 
 
 def _make(kind: Kind, named: Named) -> Any:

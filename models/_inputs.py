@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +15,28 @@ from torch import Tensor
 from farm.api import Classifier, Workload, check_number
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, suggestion
 from models.torch_classifier import Preprocessing
+
+T = TypeVar("T")
+
+
+class Task(Protocol):
+    """What a classifier is for: a workload tells it, and so does a classifier that was saved."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of the images."""
+        ...
+
+
+def as_list(values: Sequence[T] | None) -> list[T] | None:
+    """Give a sequence as the list that it is in a file, so that hashes of settings are the same."""
+    return None if values is None else list(values)
 
 
 def checked_size(size: Sequence[int] | None) -> tuple[int, int] | None:
@@ -29,32 +54,30 @@ def preprocessing(
     mean: Sequence[float] | None,
     std: Sequence[float] | None,
     size: tuple[int, int] | None,
-    workload: Workload,
+    task: Task,
 ) -> Preprocessing:
     """Check the normalisation that a user writes, and make what prepares images."""
     for name, values in (("mean", mean), ("std", std)):
-        if values is not None and len(values) not in (1, workload.shape[0]):
-            raise ParameterError(
-                f"{name} has {len(values)} values; expected one a channel: {workload.shape[0]}"
-            )
+        if values is not None and len(values) not in (1, task.shape[0]):
+            raise ParameterError(f"{name} has {len(values)} values; expected one a channel: {task.shape[0]}")
     if std is not None and min(std) <= 0:
         raise ParameterError(f"std is {list(std)!r}; expected numbers above 0")
     return Preprocessing(mean, std, size)
 
 
-def class_order(classes: Sequence[str] | None, workload: Workload) -> list[int] | None:
+def class_order(classes: Sequence[str] | None, task: Task) -> list[int] | None:
     """Say which output belongs to each of the workload's classes."""
     if classes is None:
         return None
-    if len(set(classes)) != len(classes) or len(classes) != len(workload.classes):
+    if len(set(classes)) != len(classes) or len(classes) != len(task.classes):
         raise ParameterError(
             f"classes has {len(classes)} names, {len(set(classes))} of them different; expected the "
-            f"{len(workload.classes)} of the workload, each once"
+            f"{len(task.classes)} of the workload, each once"
         )
-    for name in workload.classes:
+    for name in task.classes:
         if name not in classes:
             raise ParameterError(f"classes lacks '{name}' of the workload; {suggestion(name, classes)}")
-    return [list(classes).index(name) for name in workload.classes]
+    return [list(classes).index(name) for name in task.classes]
 
 
 def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
@@ -71,10 +94,10 @@ def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
 
 
 def check_input(
-    declared: Sequence[int | None], size: tuple[int, int] | None, workload: Workload, what: str
+    declared: Sequence[int | None], size: tuple[int, int] | None, task: Task, what: str
 ) -> int | None:
     """Check a program's declared input (None where a dimension is free) and give its batch size, if fixed."""
-    channels, height, width = workload.shape
+    channels, height, width = task.shape
     given = (channels, *(size or (height, width)))
     shown = " x ".join("any" if n is None else str(n) for n in declared)
     if len(declared) != 4:
@@ -82,7 +105,7 @@ def check_input(
     if any(n is not None and n != m for n, m in zip(declared[1:], given, strict=True)):
         hint = "; set size to resize them" if declared[1] in (None, channels) else ""
         raise DataError(
-            f"{what} takes {shown} (N x C x H x W), but images of workload '{workload.name}' come as "
+            f"{what} takes {shown} (N x C x H x W), but images of workload '{task.name}' come as "
             f"{' x '.join(map(str, given))}{hint}"
         )
     return declared[0]
@@ -102,6 +125,27 @@ def in_batches(images: Tensor, fixed: int | None) -> Iterator[tuple[Tensor, int]
 def looks_like_probabilities(logits: NDArray[np.floating] | None) -> bool:
     """Say whether what is called logits are numbers from 0 on that sum to 1."""
     return logits is not None and bool((logits >= 0).all() and abs(logits.sum(1) - 1).max() < 1e-3)
+
+
+def read_file(path: Path, what: str) -> bytes:
+    """Read a program's file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{what} cannot be read ({error.strerror}); expected a file") from error
+
+
+def as_array(content: bytes) -> NDArray[np.uint8]:
+    """Give a file's bytes as an array, to be kept with others."""
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def same_file(path: Path, digest: bytes, what: str) -> NDArray[np.uint8]:
+    """Read a file again that nobody should have changed since: large programs are not kept in memory."""
+    content = read_file(path, what)
+    if hashlib.blake2b(content, digest_size=16).digest() != digest:
+        raise DataError(f"{what} was changed while it was in use; expected the file that was loaded")
+    return as_array(content)
 
 
 def try_out(classifier: Classifier, workload: Workload, what: str) -> None:

@@ -8,7 +8,6 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,15 +21,14 @@ class Program:
     """What a file holds: how to run it, a hash, its weights' memory, and the input it declares."""
 
     run: Callable[[Tensor], Any]
-    content: bytes
+    digest: bytes
     nbytes: int
     takes: list[int | None] | None = None
 
 
-def load_program(path: Path, device: torch.device, what: str) -> Program:
-    """Load a file of either format; see from its content which it is."""
-    kind = _kind(path, what)
-    content = path.read_bytes()
+def load_program(content: bytes, device: torch.device, what: str) -> Program:
+    """Load what a file of either format holds; see from the content which it is."""
+    kind = _kind(content, what)
     digest = hashlib.blake2b(content, digest_size=16).digest()
     try:
         if kind == "torch.export":
@@ -62,10 +60,10 @@ def _load_export(content: bytes, digest: bytes, device: torch.device, what: str)
     return Program(_tensor_from(module, what), digest, _nbytes(module), takes)
 
 
-def _kind(path: Path, what: str) -> str:
+def _kind(content: bytes, what: str) -> str:
     """Tell the two formats apart, and from plain weights, without running anything."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             # A truncated file may end in an archive that lay within it; that one does not begin at the start.
             if min((part.header_offset for part in archive.infolist()), default=0):
                 raise zipfile.BadZipFile("it does not begin with its first part")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from farm.api import (
@@ -17,21 +20,30 @@ from farm.api import (
     Images,
     ModelSource,
     RawOutputs,
+    SavedClassifier,
+    State,
     Workload,
     check_choice,
 )
 from farm.errors import RequirementError
 from models._inputs import (
+    Task,
+    as_list,
     check_columns,
     check_input,
     checked_size,
     class_order,
     in_batches,
     preprocessing,
+    read_file,
+    same_file,
     try_out,
 )
-from models._programs import load_program
+from models._programs import Program, load_program
 from models.torch_classifier import Preprocessing, _device
+
+Content: TypeAlias = Callable[[], NDArray[np.uint8]]
+"""Gives the bytes of a program's file."""
 
 
 class Exported(ModelSource):
@@ -77,36 +89,53 @@ class Exported(ModelSource):
     ) -> None:
         check_choice("outputs", outputs, ("logits", "probabilities"))
         self._path, self._outputs = path, outputs
-        self._mean, self._std, self._size = mean, std, checked_size(size)
-        self._classes, self._device = classes, device
+        self._mean, self._std, self._size = as_list(mean), as_list(std), checked_size(size)
+        self._classes, self._device = as_list(classes), device
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Load the program and try it on two images."""
         path = context.find(self._path, "classifier.path")
         what = f"classifier.path '{path}'"
-        prepare = preprocessing(self._mean, self._std, self._size, workload)
-        order = class_order(self._classes, workload)
         device = _device(self._device)
-        program = load_program(path, device, what)
-        fixed = None
-        if program.takes is not None:
-            fixed = check_input(program.takes, self._size, workload, what)
-        settings = (self._outputs, self._mean, self._std, self._size, self._classes, workload.classes)
-        classifier = ProgramClassifier(
-            program.run,
-            workload.classes,
-            name=self.name,
-            digest=hashlib.blake2b(program.content + repr(settings).encode(), digest_size=16).hexdigest(),
-            nbytes=program.nbytes,
-            preprocessing=prepare.to(device),
-            device=device,
-            order=order,
-            outputs=self._outputs,
-            batch=fixed,
-        )
+        program = load_program(read_file(path, what), device, what)
+        content = partial(same_file, path, program.digest, what)
+        classifier = self._around(program, content, workload, device, what)
         try_out(classifier, workload, what)
         classifier.find_gradients(workload.train.images.read(np.arange(1)))
         return classifier
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Load the program from its saved bytes."""
+        device, what = _device(self._device), f"the saved program of '{self._path}'"
+        content = np.asarray(saved.state["program"], dtype=np.uint8)
+        program = load_program(content.tobytes(), device, what)
+        classifier = self._around(program, lambda: content, saved, device, what)
+        classifier.capabilities = replace(
+            classifier.capabilities, gradients=bool(np.asarray(saved.state["gradients"]))
+        )
+        return classifier
+
+    def _around(
+        self, program: Program, content: Content, task: Task, device: torch.device, what: str
+    ) -> ProgramClassifier:
+        prepare = preprocessing(self._mean, self._std, self._size, task)
+        fixed = None
+        if program.takes is not None:
+            fixed = check_input(program.takes, self._size, task, what)
+        settings = (self._outputs, self._mean, self._std, self._size, self._classes, task.classes)
+        return ProgramClassifier(
+            program.run,
+            task.classes,
+            name=self.name,
+            digest=hashlib.blake2b(program.digest + repr(settings).encode(), digest_size=16).hexdigest(),
+            nbytes=program.nbytes,
+            content=content,
+            preprocessing=prepare.to(device),
+            device=device,
+            order=class_order(self._classes, task),
+            outputs=self._outputs,
+            batch=fixed,
+        )
 
 
 class ProgramClassifier(Classifier):
@@ -120,6 +149,7 @@ class ProgramClassifier(Classifier):
         name: str,
         digest: str,
         nbytes: int,
+        content: Content,
         preprocessing: Preprocessing,
         device: torch.device,
         order: Sequence[int] | None,
@@ -128,7 +158,7 @@ class ProgramClassifier(Classifier):
     ) -> None:
         self.name = name
         self.classes = tuple(classes)
-        self._run, self._digest, self._nbytes = run, digest, nbytes
+        self._run, self._digest, self._nbytes, self._content = run, digest, nbytes, content
         self._preprocessing, self._device, self._batch = preprocessing, device, batch
         self._order = None if order is None else torch.as_tensor(order, device=device)
         self._logits = outputs == "logits"
@@ -138,6 +168,11 @@ class ProgramClassifier(Classifier):
     def digest(self) -> str:
         """A hash of the file and of the settings around it."""
         return self._digest
+
+    @property
+    def state(self) -> State:
+        """The program's bytes, and whether gradients were found to flow through it."""
+        return {"program": self._content(), "gradients": np.array(self.capabilities.gradients)}
 
     @property
     def nbytes(self) -> int:

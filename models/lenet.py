@@ -12,10 +12,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import JSON, Classifier, Context, ModelSource, State, Workload, check_number, derived_seed
+from farm.api import (
+    JSON,
+    Classifier,
+    Context,
+    ModelSource,
+    SavedClassifier,
+    State,
+    Workload,
+    check_number,
+    derived_seed,
+)
 from farm.errors import ParameterError
 from models import torch_classifier, training
-from models.torch_classifier import Preprocessing, TorchClassifier
+from models.torch_classifier import Preprocessing, TorchClassifier, load_arrays
 
 
 class LeNetModule(nn.Module):
@@ -91,15 +101,12 @@ class LeNet(ModelSource):
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Train on the workload, or find the checkpoint in the cache."""
-        channels, height, width = workload.shape
+        height, width = workload.shape[1:]
         if min(height, width) < 16:
             raise ParameterError(
                 f"lenet needs images of at least 16 x 16; workload '{workload.name}' has {height} x {width}"
             )
-        # A module of its own generator: torch's global one is neither read nor moved.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(derived_seed(context.seed, "lenet", "weights"))
-            module = LeNetModule(channels, height, width, len(workload.classes), self._hidden)
+        module = self._module(workload.shape, len(workload.classes), context.seed)
         mean, std = _statistics(workload)
         preprocessing = Preprocessing(mean, std)
 
@@ -111,6 +118,19 @@ class LeNet(ModelSource):
         weights = context.cache.arrays("lenet", self._key(workload, context), make)
         module.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in weights.items()})
         return TorchClassifier(module, workload.classes, name=self.name, preprocessing=preprocessing)
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Make it again from its weights, without training."""
+        module = self._module(saved.shape, len(saved.classes), seed=0)
+        load_arrays(module, saved.state, f"model '{self.name}'")
+        mean, std = (saved.state[f"preprocessing.{part}"].ravel().tolist() for part in ("mean", "std"))
+        return TorchClassifier(module, saved.classes, name=self.name, preprocessing=Preprocessing(mean, std))
+
+    def _module(self, shape: tuple[int, int, int], classes: int, seed: int) -> LeNetModule:
+        # Of its own generator: torch's global one is neither read nor moved.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(derived_seed(seed, "lenet", "weights"))
+            return LeNetModule(*shape, classes, self._hidden)
 
     def _key(self, workload: Workload, context: Context) -> Mapping[str, JSON]:
         modules = [sys.modules[__name__], training, torch_classifier]

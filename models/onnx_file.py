@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,20 +23,29 @@ from farm.api import (
     Images,
     ModelSource,
     RawOutputs,
+    SavedClassifier,
+    State,
     Workload,
     check_choice,
 )
 from farm.errors import DataError, ParameterError, RequirementError, one_line, suggestion
 from models._inputs import (
+    Task,
+    as_array,
+    as_list,
     check_columns,
     check_input,
     checked_size,
     class_order,
     in_batches,
     preprocessing,
+    read_file,
     try_out,
 )
 from models.torch_classifier import Preprocessing
+
+GRAPH, BESIDE = "graph", "beside."
+"""What the arrays of a saved graph are called: its file, and those beside it."""
 
 
 class OnnxFile(ModelSource):
@@ -84,17 +95,37 @@ class OnnxFile(ModelSource):
         check_choice("outputs", outputs, ("logits", "probabilities"))
         check_choice("device", device, ("cpu", "cuda"))
         self._path, self._outputs, self._last_hidden = path, outputs, last_hidden
-        self._mean, self._std, self._size = mean, std, checked_size(size)
-        self._classes, self._device = classes, device
+        self._mean, self._std, self._size = as_list(mean), as_list(std), checked_size(size)
+        self._classes, self._device = as_list(classes), device
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Load the graph and try it on two images."""
-        runtime = _onnxruntime()
+        _onnxruntime()
         path = context.find(self._path, "classifier.path")
         what = f"classifier.path '{path}'"
-        prepare = preprocessing(self._mean, self._std, self._size, workload)
-        order = class_order(self._classes, workload)
-        session = _session(runtime, path, self._device, context.threads, what)
+        session = _session(path, self._device, context.threads, what)
+        digest = _digest(_contents(path, what))
+        classifier = self._around(session, digest, partial(_state, path, digest, what), workload, what)
+        try_out(classifier, workload, what)
+        return classifier
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Load the graph from its saved bytes."""
+        what = f"the saved graph of '{self._path}'"
+        with TemporaryDirectory(prefix="farm-onnx-") as folder:
+            # As files again, because a graph names the files that its weights are in.
+            for name, content in saved.state.items():
+                file = Path(folder) / Path(name.removeprefix(BESIDE)).name
+                file.write_bytes(np.asarray(content, dtype=np.uint8).tobytes())
+            path = Path(folder) / GRAPH
+            # As many threads as everything else around it may use.
+            session = _session(path, self._device, torch.get_num_threads(), what)
+            digest = _digest(_contents(path, what))
+        return self._around(session, digest, lambda: saved.state, saved, what)
+
+    def _around(
+        self, session: Any, digest: bytes, state: Callable[[], State], task: Task, what: str
+    ) -> OnnxClassifier:
         inputs = session.get_inputs()
         if len(inputs) != 1 or inputs[0].type != "tensor(float)":
             told = ", ".join(f"{i.name} ({i.type})" for i in inputs)
@@ -109,19 +140,19 @@ class OnnxFile(ModelSource):
                 )
             layers[LAST_HIDDEN] = self._last_hidden
         settings = (self._outputs, self._mean, self._std, self._size, self._classes, self._last_hidden)
-        classifier = OnnxClassifier(
+        around = repr((settings, task.classes, _onnxruntime().__version__)).encode()
+        return OnnxClassifier(
             session,
-            workload.classes,
+            task.classes,
             name=self.name,
-            digest=_digest(path, repr((settings, workload.classes, runtime.__version__)), what),
-            preprocessing=prepare,
-            order=order,
+            digest=hashlib.blake2b(digest + around, digest_size=16).hexdigest(),
+            state=state,
+            preprocessing=preprocessing(self._mean, self._std, self._size, task),
+            order=class_order(self._classes, task),
             outputs=self._outputs,
             layers=layers,
-            batch=check_input(takes, self._size, workload, what),
+            batch=check_input(takes, self._size, task, what),
         )
-        try_out(classifier, workload, what)
-        return classifier
 
 
 class OnnxClassifier(Classifier):
@@ -134,6 +165,7 @@ class OnnxClassifier(Classifier):
         *,
         name: str,
         digest: str,
+        state: Callable[[], State],
         preprocessing: Preprocessing,
         order: Sequence[int] | None,
         outputs: str,
@@ -142,7 +174,8 @@ class OnnxClassifier(Classifier):
     ) -> None:
         self.name = name
         self.classes = tuple(classes)
-        self._session, self._digest, self._preprocessing = session, digest, preprocessing
+        self._session, self._preprocessing = session, preprocessing
+        self._digest, self._state = digest, state
         self._order, self._layers, self._batch = order, layers, batch
         self._logits = outputs == "logits"
         self._input, self._first = session.get_inputs()[0].name, session.get_outputs()[0].name
@@ -152,6 +185,11 @@ class OnnxClassifier(Classifier):
     def digest(self) -> str:
         """A hash of the file, of the weights that lie beside it, and of the settings around it."""
         return self._digest
+
+    @property
+    def state(self) -> State:
+        """The bytes of the file, and of those beside it that hold its weights."""
+        return self._state()
 
     @property
     def nbytes(self) -> None:
@@ -196,7 +234,8 @@ def _onnxruntime() -> Any:
         raise RequirementError(f"onnxruntime cannot be imported: {one_line(error)}") from error
 
 
-def _session(runtime: Any, path: Path, device: str, threads: int, what: str) -> Any:
+def _session(path: Path, device: str, threads: int, what: str) -> Any:
+    runtime = _onnxruntime()
     provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}[device]
     if provider not in runtime.get_available_providers():
         raise ParameterError(f"device is '{device}', which this onnxruntime cannot use; expected cpu")
@@ -217,14 +256,35 @@ _LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 """Where a tensor says in which other file its values lie: a key and, by its length, a value."""
 
 
-def _digest(path: Path, settings: str, what: str) -> str:
-    content = path.read_bytes()
-    seen = hashlib.blake2b(content, digest_size=16)
+def _contents(path: Path, what: str) -> dict[str, bytes]:
+    """Give the bytes of a graph, and of every file that it says its weights are in."""
+    content = read_file(path, what)
+    found = {GRAPH: content}
     names = {content[m.end() : m.end() + m.group(1)[0]] for m in _LOCATION.finditer(content)}
     for name in sorted(names):
         try:
-            seen.update((path.parent / name.decode()).read_bytes())
+            found[BESIDE + name.decode()] = (path.parent / name.decode()).read_bytes()
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"{what}: its weights in {name!r} cannot be read: {error}") from error
-    seen.update(settings.encode())
-    return seen.hexdigest()
+    return found
+
+
+def _digest(contents: Mapping[str, bytes]) -> bytes:
+    seen = hashlib.blake2b(digest_size=16)
+    for content in contents.values():
+        seen.update(hashlib.blake2b(content, digest_size=16).digest())
+    return seen.digest()
+
+
+def _state(path: Path, digest: bytes, what: str) -> State:
+    """Read the files again that nobody should have changed since: large graphs are not kept in memory."""
+    contents = _contents(path, what)
+    if _digest(contents) != digest:
+        raise DataError(f"{what} was changed while it was in use; expected the file that was loaded")
+    for name in contents:
+        plain = name.removeprefix(BESIDE)
+        if Path(plain).name != plain or (plain == GRAPH and name != GRAPH):
+            raise RequirementError(
+                f"{what} keeps weights in '{plain}', with which it cannot be saved; put all into one file"
+            )
+    return {name: as_array(content) for name, content in contents.items()}

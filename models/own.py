@@ -14,11 +14,20 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from farm.api import Classifier, Context, FunctionClassifier, Images, ModelSource, Workload
+from farm.api import (
+    Classifier,
+    Context,
+    FunctionClassifier,
+    Images,
+    ModelSource,
+    SavedClassifier,
+    State,
+    Workload,
+)
 from farm.errors import DataError, ExperimentError
 from farm.registry import import_target
-from models._inputs import checked_size, class_order, looks_like_probabilities, preprocessing
-from models.torch_classifier import TorchClassifier
+from models._inputs import Task, as_list, checked_size, class_order, looks_like_probabilities, preprocessing
+from models.torch_classifier import TorchClassifier, load_arrays
 
 
 class OwnModule(ModelSource):
@@ -61,26 +70,11 @@ class OwnModule(ModelSource):
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Make the module, load its weights, and try it on one image."""
-        factory = import_target(self._factory, "classifier.factory")
-        module = factory() if callable(factory) else factory
-        if not isinstance(module, nn.Module):
-            kind = type(module).__name__
-            raise ExperimentError(
-                f"classifier.factory '{self._factory}' gave a {kind}; expected an nn.Module"
-            )
+        module = self._module()
         if self._weights is not None:
             path = context.find(self._weights, "classifier.weights")
             _load_weights(module, path)
-        classifier = TorchClassifier(
-            module,
-            workload.classes,
-            name=self.name,
-            preprocessing=preprocessing(self._mean, self._std, self._size, workload),
-            device=self._device,
-            last_hidden=self._last_hidden,
-            order=class_order(self._classes, workload),
-            version=self._factory,
-        )
+        classifier = self._around(module, workload)
         seen = classifier.observe(workload.train.images.read(np.arange(2)))
         if looks_like_probabilities(seen.logits):
             raise ExperimentError(
@@ -88,6 +82,34 @@ class OwnModule(ModelSource):
                 "leave out its softmax, or use 'function'"
             )
         return classifier
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Call the factory again, and put the saved arrays in place of what it made."""
+        module = self._module()
+        load_arrays(module, saved.state, f"classifier.factory '{self._factory}'")
+        return self._around(module, saved)
+
+    def _module(self) -> nn.Module:
+        factory = import_target(self._factory, "classifier.factory")
+        module = factory() if callable(factory) else factory
+        if not isinstance(module, nn.Module):
+            kind = type(module).__name__
+            raise ExperimentError(
+                f"classifier.factory '{self._factory}' gave a {kind}; expected an nn.Module"
+            )
+        return module
+
+    def _around(self, module: nn.Module, task: Task) -> TorchClassifier:
+        return TorchClassifier(
+            module,
+            task.classes,
+            name=self.name,
+            preprocessing=preprocessing(self._mean, self._std, self._size, task),
+            device=self._device,
+            last_hidden=self._last_hidden,
+            order=class_order(self._classes, task),
+            version=self._factory,
+        )
 
 
 class OwnFunction(ModelSource):
@@ -114,16 +136,26 @@ class OwnFunction(ModelSource):
         classes: Sequence[str] | None = None,
     ) -> None:
         self._function, self._version = function, version
-        self._mean, self._std, self._size, self._classes = mean, std, checked_size(size), classes
+        self._mean, self._std, self._size = as_list(mean), as_list(std), checked_size(size)
+        self._classes = as_list(classes)
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Import the function and try it on one image."""
         del context
+        classifier = self._around(workload)
+        classifier.observe(workload.train.images.read(np.arange(1)))
+        return classifier
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Import the function again: nothing else is known of it."""
+        return self._around(saved)
+
+    def _around(self, task: Task) -> FunctionClassifier:
         function = import_target(self._function, "classifier.function")
         if not callable(function):
             raise ExperimentError(f"classifier.function '{self._function}' cannot be called")
-        prepare = preprocessing(self._mean, self._std, self._size, workload)
-        order = class_order(self._classes, workload)
+        prepare = preprocessing(self._mean, self._std, self._size, task)
+        order = class_order(self._classes, task)
 
         def call(images: Images) -> Any:
             with torch.inference_mode():
@@ -135,9 +167,16 @@ class OwnFunction(ModelSource):
         source = inspect.getsourcefile(function) if inspect.isroutine(function) else None
         code = Path(source).read_bytes() if source else b""
         identity = repr(settings) + hashlib.blake2b(code, digest_size=16).hexdigest()
-        classifier = FunctionClassifier(call, workload.classes, name=self.name, version=identity)
-        classifier.observe(workload.train.images.read(np.arange(1)))
-        return classifier
+        return _Imported(call, task.classes, name=self.name, version=identity)
+
+
+class _Imported(FunctionClassifier):
+    """A function that is imported by name, which is all there is to save."""
+
+    @property
+    def state(self) -> State:
+        """No arrays."""
+        return {}
 
 
 def _load_weights(module: nn.Module, path: Path) -> None:

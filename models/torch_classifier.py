@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import LAST_HIDDEN, Capabilities, Classifier, Head, Images, RawOutputs
-from farm.errors import ComponentFailure, ParameterError, suggestion
+from farm.api import LAST_HIDDEN, Capabilities, Classifier, Head, Images, RawOutputs, State
+from farm.errors import ComponentFailure, DataError, ParameterError, suggestion
 
 
 class Preprocessing(nn.Module):
@@ -106,6 +106,14 @@ class TorchClassifier(Classifier):
         return seen.hexdigest()
 
     @property
+    def state(self) -> State:
+        """Weights and buffers, and the normalisation, which may come from training data."""
+        arrays = {f"module.{key}": _array(value) for key, value in self._module.state_dict().items()}
+        shape = self._preprocessing
+        normalisation = {"preprocessing.mean": shape.mean, "preprocessing.std": shape.std}
+        return arrays | {key: _array(value) for key, value in normalisation.items() if value is not None}
+
+    @property
     def nbytes(self) -> int:
         """The memory of weights and buffers."""
         return sum(t.nbytes for t in self._module.state_dict().values())
@@ -138,10 +146,10 @@ class TorchClassifier(Classifier):
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
         del members  # the capability is not declared, so nobody asks
         kept: dict[str, Tensor] = {}
-        with torch.inference_mode(), self._hooks(layers, kept):
+        with torch.inference_mode(), self._hooks(layers, kept) if layers else nullcontext():
             logits = self.differentiable(torch.from_numpy(np.require(images, requirements=["C", "W"])))
             # Softmax in double precision: in single, confident instances saturate to ties.
-            probabilities = torch.softmax(logits.double(), dim=1)
+            probabilities = torch.softmax(logits, dim=1, dtype=torch.float64)
         return RawOutputs(
             probabilities=probabilities.cpu().numpy(),
             logits=logits.float().cpu().numpy(),
@@ -162,6 +170,32 @@ class TorchClassifier(Classifier):
         finally:
             for handle in handles:
                 handle.remove()
+
+
+def load_arrays(module: nn.Module, state: State, what: str) -> None:
+    """Put the weights and buffers of a saved classifier's state into a module that was made anew."""
+    saved = {key.removeprefix("module."): array for key, array in state.items() if key.startswith("module.")}
+    own = module.state_dict()
+    for key in [*own, *saved]:
+        there, wanted = _form(saved.get(key)), _form(own.get(key))
+        if there != wanted:
+            raise DataError(
+                f"the code of {what} has changed since the classifier was saved: its part '{key}' is now "
+                f"{wanted}, and was {there}"
+            )
+    module.load_state_dict({key: torch.from_numpy(np.array(array)) for key, array in saved.items()})
+
+
+def _form(values: Any) -> str:
+    if values is None:
+        return "not there"
+    kind = str(values.dtype).removeprefix("torch.")
+    return f"{kind} {' x '.join(map(str, values.shape))}".rstrip()
+
+
+def _array(values: Tensor) -> np.ndarray[Any, Any]:
+    """Give a tensor's values, whatever its device, and wherever its memory lies."""
+    return np.array(values.detach().cpu().contiguous().numpy())
 
 
 def _device(name: str) -> torch.device:

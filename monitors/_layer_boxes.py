@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,21 @@ class Space(ABC):
     @abstractmethod
     def project(self, features: Points, label: IntArray) -> Points:
         """Put each row into the space of its class; NaN where that class has none."""
+
+    def place(self, layer: str, dimension: int) -> str:
+        """Say what a dimension is."""
+        return f"component {dimension} of {layer}"
+
+    def parts(
+        self, layer: str, features: Points, label: int, outside: Points, towards: int
+    ) -> Mapping[str, float]:
+        """Say which of one row's values put it where it is, and how much each adds.
+
+        `outside` is how far it is outside of the nearest box in each dimension, and `towards` is 1 where it is
+        nearer to the upper side in the dimension that decides, else -1.
+        """
+        del layer, features, label, outside, towards
+        return {}
 
     def notes(self) -> Mapping[str, JSON]:
         """What the fit of the space found out."""
@@ -54,6 +70,21 @@ def _boxes(points: Points, clusters: int, seed: int) -> tuple[Points, Points]:
     return low, high
 
 
+class NearestBox(NamedTuple):
+    """The box of its predicted class that an instance is least far outside of, and where it is so."""
+
+    outside: float
+    """Its distance, as scored."""
+    cluster: int
+    place: str
+    """The dimension in which it is farthest outside, or least far inside."""
+    value: float
+    low: float
+    high: float
+    parts: Mapping[str, float]
+    """The layer's values that put it there."""
+
+
 class LayerBoxes:
     """Fitted boxes, ready to say how far outside of them an instance is."""
 
@@ -69,15 +100,44 @@ class LayerBoxes:
 
     def outside(self, observation: Observation) -> Features:
         """Give each instance's distance to the nearest box of its predicted class; at most 0 inside."""
-        label = observation.predicted
-        points = self._space.project(observation.features(self._layer), label)[:, None]
+        points = self._space.project(observation.features(self._layer), observation.predicted)
         # The farthest dimension decides for a box, the nearest box for the instance.
-        outside = np.maximum(self._low[label] - points, points - self._high[label])
+        nearest: Features = self._distances(points, observation.predicted).max(axis=2).min(axis=1)
+        return nearest
+
+    def nearest(self, observation: Observation) -> NearestBox | None:
+        """Give the box that decides for one instance; None where its class has none."""
+        features, label = observation.features(self._layer), observation.predicted
+        own = int(label[0])
+        if np.isinf(self._low[own]).all():
+            return None
+        point = self._space.project(features, label)
+        distances = self._distances(point, label)[0]
+        cluster = int(distances.max(axis=1).argmin())
+        at = int(distances[cluster].argmax())
+        value, low, high = (
+            float(bound[at]) for bound in (point[0], self._low[own, cluster], self._high[own, cluster])
+        )
+        return NearestBox(
+            outside=float(distances[cluster, at]),
+            cluster=cluster,
+            place=self._space.place(self._layer, at),
+            value=value,
+            low=low,
+            high=high,
+            parts=self._space.parts(
+                self._layer, features[0], own, distances[cluster], 1 if value - high > low - value else -1
+            ),
+        )
+
+    def _distances(self, points: Points, label: IntArray) -> Points:
+        """Give instances x clusters x dimensions."""
+        points = points[:, None]
+        outside: Points = np.maximum(self._low[label] - points, points - self._high[label])
         if self._in_widths:
             with np.errstate(over="ignore"):  # infinitely far outside, as it should be
                 outside = outside / self._unit[label]
-        nearest: Features = outside.max(axis=2).min(axis=1)
-        return nearest
+        return outside
 
     def notes(self) -> Mapping[str, JSON]:
         """How many classes have no box, so that nothing is inside, and what is to say of the space."""

@@ -7,8 +7,19 @@ from abc import ABC
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import LAST_HIDDEN, BoolArray, FitData, Monitor, Needs, check_number, collect
+from farm.api import (
+    LAST_HIDDEN,
+    BoolArray,
+    Explanation,
+    FitData,
+    IntArray,
+    Monitor,
+    Needs,
+    check_number,
+    collect,
+)
 from farm.errors import ParameterError
+from monitors._reasons import heaviest
 
 Words = NDArray[np.uint64]
 ROWS = 64
@@ -79,6 +90,22 @@ class PatternMonitor(Monitor, ABC):
         order = np.argsort(-np.abs(self.classifier.head.weights), axis=1, kind="stable")
         np.put_along_axis(watched, order[:, :count], True, axis=1)
         return watched
+
+    def _told(self, label: int, distance: int, differing: IntArray, on: BoolArray) -> Explanation:
+        """Say by which neurons an instance differs from the nearest pattern; each of them adds 1."""
+        name = self.classifier.classes[label]
+        lit, dark = (int(values[differing].sum()) for values in (on, ~on))
+        more = "such as " if distance > len(differing) else ""
+        told = f": {more}{lit} that are on only here, {dark} only there" if distance else ""
+        return Explanation(
+            reason=f"{distance} neurons differ from the nearest pattern seen with class '{name}'{told}",
+            contributions=heaviest(self._layer, np.ones(len(differing)), differing),
+            details={"differing": distance},
+        )
+
+    def _unseen(self, label: int) -> Explanation:
+        name = self.classifier.classes[label]
+        return Explanation(reason=f"no pattern was seen with class '{name}'")
 
 
 def packed(on: BoolArray) -> Words:

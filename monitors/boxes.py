@@ -12,6 +12,7 @@ layer with the largest values decides most often; in widths the layers are compa
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -20,6 +21,7 @@ import numpy as np
 from farm.api import (
     JSON,
     LAST_HIDDEN,
+    Explanation,
     Features,
     FitData,
     Monitor,
@@ -31,6 +33,7 @@ from farm.api import (
     collect,
 )
 from farm.errors import ParameterError
+from monitors._box_reasons import reason_of
 from monitors._layer_boxes import LayerBoxes, Points, Space, fit_boxes
 
 NO_BOX = 1e9
@@ -112,6 +115,13 @@ class BoxMonitor(Monitor):
             # A point exactly on a face counts as outside: one step up decides it.
             score = np.nextafter(score, np.inf)
         return np.where(score < NO_BOX, score, NO_BOX)
+
+    def _explain(self, observation: Observation) -> Explanation:
+        # The layer at which it is farthest outside decides; a class without boxes there is farther than all.
+        nearest = [boxes.nearest(observation) for boxes in self._boxes]
+        decides = max(nearest, key=lambda box: math.inf if box is None else box.outside)
+        name = self.classifier.classes[int(observation.predicted[0])]
+        return reason_of(decides, name, in_widths=self._in_widths)
 
     def notes(self) -> Mapping[str, JSON]:
         """What is to know of the boxes; of several layers, for each of them."""

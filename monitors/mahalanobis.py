@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from farm.api import LAST_HIDDEN, Features, FitData, FloatArray, Monitor, Needs, Observation, State, collect
-
-ROUNDING = float(np.finfo(np.float32).eps)
+from farm.api import (
+    LAST_HIDDEN,
+    Explanation,
+    Features,
+    FitData,
+    Monitor,
+    Needs,
+    Observation,
+    State,
+    collect,
+)
+from monitors._gaussians import WhitenedMeans, gaussians
+from monitors._reasons import heaviest
 
 
 class Mahalanobis(Monitor):
@@ -46,13 +54,23 @@ class Mahalanobis(Monitor):
         features = found.features.astype(np.float64)
         present, index = np.unique(found.labels, return_inverse=True)
         means = np.stack([features[index == i].mean(axis=0) for i in range(len(present))])
-        return _gaussians("class", features - means[index], means, found.features)
+        return {"labels": present, **gaussians("class", features - means[index], means, found.features)}
 
     def _load(self, state: State) -> None:
-        self._classes = _Distance.load("class", state)
+        self._labels = state["labels"].astype(np.int64)
+        self._classes = WhitenedMeans.load("class", state)
 
     def _score(self, observation: Observation) -> Features:
         return self._classes.nearest(observation.features(self._layer))
+
+    def _explain(self, observation: Observation) -> Explanation:
+        which, parts = self._classes.parts(observation.features(self._layer)[0])
+        name = self.classifier.classes[self._labels[which]]
+        return Explanation(
+            reason=f"{np.sqrt(max(parts.sum(), 0)):.3g} standard deviations off the nearest class, '{name}'",
+            contributions=heaviest(self._layer, parts),
+            details={"nearest_class": name},
+        )
 
 
 class RelativeMahalanobis(Mahalanobis):
@@ -79,47 +97,24 @@ class RelativeMahalanobis(Mahalanobis):
     def _fit(self, data: FitData) -> State:
         features = collect(data, self._layer).features
         mean = features.mean(axis=0, dtype=np.float64)
-        return {**super()._fit(data), **_gaussians("all", features - mean, mean[None], features)}
+        return {**super()._fit(data), **gaussians("all", features - mean, mean[None], features)}
 
     def _load(self, state: State) -> None:
         super()._load(state)
-        self._everything = _Distance.load("all", state)
+        self._everything = WhitenedMeans.load("all", state)
 
     def _score(self, observation: Observation) -> Features:
         features = observation.features(self._layer)
         return self._classes.nearest(features) - self._everything.nearest(features)
 
-
-def _gaussians(name: str, centred: FloatArray, means: FloatArray, features: Features) -> State:
-    """Give the origin, the whitening factor and the means: factor @ factor.T is the precision matrix."""
-    variances, directions = np.linalg.eigh(centred.T @ centred / len(centred))
-    # What float32 cannot tell from a constant: a deviation of its rounding error at the features' size.
-    size = max(float(variances[-1]), float(np.square(features, dtype=np.float64).mean()))
-    floor = len(variances) * ROUNDING**2 * size
-    kept = variances > floor
-    factor = directions[:, kept] / np.sqrt(variances[kept])
-    origin = means.mean(axis=0)
-    return {f"{name}.origin": origin, f"{name}.factor": factor, f"{name}.means": (means - origin) @ factor}
-
-
-class _Distance(NamedTuple):
-    """Squared distances in a whitened space, where they are plain Euclidean ones."""
-
-    origin: FloatArray
-    factor: FloatArray
-    means: FloatArray
-    """One row a class, already whitened."""
-
-    @classmethod
-    def load(cls, name: str, state: State) -> _Distance:
-        """Unpack the arrays of this name."""
-        arrays = (np.asarray(state[f"{name}.{part}"], dtype=np.float64) for part in cls._fields)
-        return cls(*map(np.ascontiguousarray, arrays))
-
-    def nearest(self, features: Features) -> FloatArray:
-        """Give each row's squared distance to the mean nearest to it."""
-        # |x - m|^2 = |x|^2 - 2 x.m + |m|^2: one product for all classes, and |x|^2 plays no part in which.
-        white = (features - self.origin) @ self.factor
-        cross = np.square(self.means).sum(axis=1) - 2.0 * (white @ self.means.T)
-        result: FloatArray = np.maximum(np.square(white).sum(axis=1) + cross.min(axis=1), 0.0)
-        return result
+    def _explain(self, observation: Observation) -> Explanation:
+        features = observation.features(self._layer)[0]
+        which, own = self._classes.parts(features)
+        _, everything = self._everything.parts(features)
+        name = self.classifier.classes[self._labels[which]]
+        return Explanation(
+            reason=f"squared distance {own.sum():.3g} to the nearest class, '{name}', and "
+            f"{everything.sum():.3g} to all training data together",
+            contributions=heaviest(self._layer, own - everything),
+            details={"nearest_class": name},
+        )

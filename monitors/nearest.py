@@ -3,48 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from farm.api import (
     LAST_HIDDEN,
+    Explanation,
     Features,
     FitData,
     FloatArray,
     Labelled,
-    Monitor,
     Needs,
     Observation,
     State,
-    check_number,
     collect,
-    generator,
 )
+from monitors._neighbours import Nearest, directions
+from monitors._reasons import heaviest
 from monitors.free_energy import log_sum_exp, logits_of
 
-Points = NDArray[np.float32]
-SHORTEST = 1e-10
-"""A feature vector shorter than this has no direction to speak of."""
 
-
-class _Nearest(Monitor):
-    """Base: keeps a bounded number of training points, the same ones for the same seed."""
-
-    def __init__(self, *, k: int, points: int, layer: str) -> None:
-        check_number("k", k, low=1, whole=True)
-        check_number("points", points, low=1, whole=True)
-        self._k, self._points, self._layer = k, points, layer
-
-    def _chosen(self, data: FitData, n: int) -> NDArray[np.intp]:
-        """Give the rows kept of n, in their order."""
-        rng = generator(data.seed, "nearest", "points")
-        return np.sort(rng.permutation(n)[: self._points])
-
-    def _load(self, state: State) -> None:
-        self._bank: Points = np.ascontiguousarray(state["points"], dtype=np.float32)
-        self._count = min(self._k, len(self._bank))
-
-
-class NearestNeighbours(_Nearest):
+class NearestNeighbours(Nearest):
     """The distance to the k-th nearest training point, after scaling all features to length 1.
 
     Parameters
@@ -75,7 +52,8 @@ class NearestNeighbours(_Nearest):
 
     def _fit(self, data: FitData) -> State:
         features = collect(data, self._layer).features
-        return {"points": directions(features[self._chosen(data, len(features))]).astype(np.float32)}
+        rows = self._chosen(data, len(features))
+        return {"points": directions(features[rows]).astype(np.float32), "ids": self._ids(data, rows)}
 
     def _score(self, observation: Observation) -> Features:
         own = directions(observation.features(self._layer))
@@ -87,8 +65,21 @@ class NearestNeighbours(_Nearest):
         distance: FloatArray = np.linalg.norm(own - self._bank[kth], axis=1)
         return distance
 
+    def _explain(self, observation: Observation) -> Explanation:
+        own = directions(observation.features(self._layer))[0]
+        order = self._order(own.astype(np.float32))
+        apart = np.square(own - self._bank[order[: self._count]])
+        far = np.sqrt(apart.sum(axis=1))
+        # The square of each difference, over the distance: so the parts add up to the score.
+        parts = apart[-1] / max(float(far[-1]), np.finfo(np.float64).tiny)
+        return Explanation(
+            reason=f"its {self._count} nearest training images are {far[0]:.3g} to {far[-1]:.3g} away",
+            contributions=heaviest(self._layer, parts),
+            nearest=self._named(order),
+        )
 
-class NearestNeighbourGuidance(_Nearest):
+
+class NearestNeighbourGuidance(Nearest):
     """The energy of the logits, weighted by how alike the nearest training points are, energy-scaled too.
 
     Parameters
@@ -120,7 +111,8 @@ class NearestNeighbourGuidance(_Nearest):
         energies = np.concatenate([_energies(batch) for batch in data])
         features = collect(data, self._layer).features
         rows = self._chosen(data, len(features))
-        return {"points": (directions(features[rows]) * energies[rows, None]).astype(np.float32)}
+        points = (directions(features[rows]) * energies[rows, None]).astype(np.float32)
+        return {"points": points, "ids": self._ids(data, rows)}
 
     def _score(self, observation: Observation) -> Features:
         own = directions(observation.features(self._layer)).astype(np.float32)
@@ -129,18 +121,17 @@ class NearestNeighbourGuidance(_Nearest):
         guidance: FloatArray = nearest.mean(axis=1, dtype=np.float64)
         return -guidance * log_sum_exp(logits_of(observation))
 
-
-def directions(features: Features) -> FloatArray:
-    """Scale each row to length 1; a row of zeros stays one.
-
-    Examples
-    --------
-    >>> directions(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
-    wide = features.astype(np.float64)
-    result: FloatArray = wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), SHORTEST)
-    return result
+    def _explain(self, observation: Observation) -> Explanation:
+        own = directions(observation.features(self._layer)).astype(np.float32)[0]
+        order = self._order(own)
+        guidance = float((self._bank[order[: self._count]] @ own).mean(dtype=np.float64))
+        energy = float(log_sum_exp(logits_of(observation))[0])
+        return Explanation(
+            reason=f"an energy of {energy:.3g}, times {guidance:.3g} for how alike its {self._count} nearest "
+            "training images are",
+            nearest=self._named(order),
+            details={"energy": energy, "guidance": guidance},
+        )
 
 
 def _energies(batch: Labelled) -> FloatArray:

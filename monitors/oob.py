@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.decomposition import PCA
 
-from farm.api import LAST_HIDDEN, IntArray, State, check_choice, check_number
+from farm.api import LAST_HIDDEN, State, check_choice, check_number
 from farm.errors import ParameterError
+from monitors._box_spaces import Components, Neurons
 from monitors._layer_boxes import Points, Space
 from monitors.boxes import BoxMonitor
 
@@ -72,18 +73,7 @@ class OutsideTheBox(BoxMonitor):
         return {"neurons": chosen}
 
     def _space(self, state: State) -> Space:
-        return _Neurons(np.asarray(state["neurons"], dtype=np.int64))
-
-
-class _Neurons(Space):
-    """Some of the layer's own values, the same for every class."""
-
-    def __init__(self, chosen: IntArray) -> None:
-        self._chosen = chosen
-
-    def project(self, features: Points, label: IntArray) -> Points:
-        del label
-        return features[:, self._chosen]
+        return Neurons(np.asarray(state["neurons"], dtype=np.int64))
 
 
 class OutsideTheBoxPCA(BoxMonitor):
@@ -131,19 +121,6 @@ class OutsideTheBoxPCA(BoxMonitor):
         return {"mean": mean, "axes": axes}
 
     def _space(self, state: State) -> Space:
-        return _Components(
+        return Components(
             np.asarray(state["mean"], dtype=np.float32), np.asarray(state["axes"], dtype=np.float32)
         )
-
-
-class _Components(Space):
-    """Each class's first principal components."""
-
-    def __init__(self, mean: Points, axes: Points) -> None:
-        self._mean, self._axes = mean, axes
-
-    def project(self, features: Points, label: IntArray) -> Points:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is absurdly large is outside
-            centred = (features - self._mean[label])[:, :, None]
-            projected: Points = (self._axes[label] @ centred)[:, :, 0]
-        return projected

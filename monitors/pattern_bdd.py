@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from farm.api import JSON, Features, FitData, Observation, State
+from farm.api import JSON, Explanation, Features, FitData, Observation, State
 from farm.errors import RequirementError, one_line
 from monitors._diagrams import REFUSED, Diagram, Distances, diagram_of, short_order
 from monitors._pattern_sets import ROWS, PatternMonitor, packed, unpacked
+from monitors._reasons import MOST
 
 
 class PatternDiagram(PatternMonitor):
@@ -93,6 +94,21 @@ class PatternDiagram(PatternMonitor):
                     rows = mine[start : start + ROWS]
                     score[rows] = distances(bits[rows])
         return score
+
+    def _explain(self, observation: Observation) -> Explanation:
+        label, on = int(observation.predicted[0]), observation.features(self._layer)[0] > 0
+        if (distances := self._distances[label]) is None:
+            return self._unseen(label)
+        # A diagram tells distances alone. But where that is not 0, turning some neuron round makes it smaller
+        # by one, and all that do so one after the other lead to a pattern that is nearest.
+        distance = left = int(distances(packed(on[None]))[0])
+        way, differing = on.copy(), np.empty(0, dtype=np.int64)
+        while left and len(differing) < MOST:
+            left -= 1
+            turned = int(np.argmax(distances(packed(way ^ np.eye(len(on), dtype=np.bool_))) == left))
+            way[turned] ^= True
+            differing = np.append(differing, turned)
+        return self._told(label, distance, differing, on)
 
     def notes(self) -> Mapping[str, JSON]:
         """How large the diagrams are, how many patterns they hold, and how many classes have none."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from farm.api import JSON, Features, FitData, Observation, State
-from monitors._pattern_sets import ROWS, PatternMonitor, Words, packed
+from farm.api import JSON, Explanation, Features, FitData, Observation, State
+from monitors._pattern_sets import ROWS, PatternMonitor, Words, packed, unpacked
 
 
 class ActivationPatterns(PatternMonitor):
@@ -59,6 +59,16 @@ class ActivationPatterns(PatternMonitor):
                 differ = np.bitwise_count(bits[rows].T[:, :, None] ^ known)
                 score[rows] = differ.sum(axis=0, dtype=np.uint32).min(axis=1)
         return score
+
+    def _explain(self, observation: Observation) -> Explanation:
+        label, on = int(observation.predicted[0]), observation.features(self._layer) > 0
+        known = self._patterns[label][:, 0]
+        if not known.size:
+            return self._unseen(label)
+        differ = (packed(on) & self._mask[label]).T ^ known
+        nearest = int(np.bitwise_count(differ).sum(axis=0, dtype=np.uint32).argmin())
+        differing = np.flatnonzero(unpacked(np.ascontiguousarray(differ[:, [nearest]].T), on.shape[1])[0])
+        return self._told(label, len(differing), differing, on[0])
 
     def notes(self) -> Mapping[str, JSON]:
         """How many different patterns are kept, and how many classes have none."""

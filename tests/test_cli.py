@@ -244,11 +244,24 @@ def test_list_and_describe(capsys) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", ["monitor", "model", "faultload", "workload"])
+def test_policies_are_listed_and_described_like_everything_else(capsys) -> None:
+    assert main(["list", "policies"]) == 0
+    assert "farm.policies:MOutOfN" in capsys.readouterr().out
+    assert main(["list", "--format", "json"]) == 0
+    listed = [r["name"] for r in json.loads(capsys.readouterr().out) if r["kind"] == "policy"]
+    assert listed == ["cancel", "hysteresis", "latching", "m-of-n"]
+    for kind in ("policy", "policies"):
+        assert main(["describe", kind, "m-of-n"]) == 0
+        told = capsys.readouterr().out
+        assert told.startswith("policy m-of-n  (farm.policies:MOutOfN)")
+        assert "m: required\nn: required\nwithin: 'stream'" in told
+
+
+@pytest.mark.parametrize("kind", ["monitor", "model", "faultload", "workload", "policy"])
 def test_a_kind_may_be_listed_in_the_singular(capsys, kind) -> None:
     assert main(["list", kind, "--format", "json"]) == 0
     singular = capsys.readouterr().out
-    assert main(["list", f"{kind}s", "--format", "json"]) == 0
+    assert main(["list", f"{kind}s".replace("ys", "ies"), "--format", "json"]) == 0
     assert singular == capsys.readouterr().out
     assert {record["kind"] for record in json.loads(singular)} == {kind}
 

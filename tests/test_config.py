@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from farm import registry
 from farm.api import CalibrationRule
 from farm.config import (
     EXPERIMENTS,
@@ -41,6 +42,8 @@ def test_defaults_fill_what_is_not_said():
     assert (experiment.seed, experiment.batch_size, experiment.threads) == (0, 64, 1)
     assert (experiment.stream.order.name, experiment.calibration.accept) == ("shuffled", 0.95)
     assert experiment.faultload == []
+    assert (experiment.policy.name, experiment.fallback.name) == ("cancel", "none")
+    assert experiment.monitors[0].policy is experiment.monitors[0].fallback is None
 
 
 def test_every_other_key_of_a_component_is_its_parameter():
@@ -49,11 +52,16 @@ def test_every_other_key_of_a_component_is_its_parameter():
     assert (spec.name, spec.alias, spec.parameters) == ("oob", "two", {"tau": 0.1, "neurons": [1, 2]})
 
 
-def test_severity_and_calibration_are_not_parameters():
+def test_severity_calibration_policy_and_fallback_are_not_parameters():
+    policy = {"name": "m-of-n", "m": 2, "n": 5}
     experiment = parse(
         faultload={"name": "novelty", "severity": 2.0, "workload": "digits"},
-        monitors=[{"name": "odin", "calibration": {"accept": 0.9}}],
+        monitors=[
+            {"name": "odin", "calibration": {"accept": 0.9}, "policy": policy, "fallback": "last"},
+        ],
     )
+    assert experiment.monitors[0].policy.parameters == {"m": 2, "n": 5}
+    assert experiment.monitors[0].fallback.name == "last"
     assert experiment.faultload[0].parameters == {"workload": "digits"}
     assert experiment.monitors[0].parameters == {}
     assert experiment.monitors[0].calibration.rule().accept == 0.9
@@ -192,6 +200,9 @@ def test_alias_is_no_second_spelling_of_as():
 def test_a_misspelt_key_beside_parameters_gets_a_suggestion():
     (spec,) = parse(monitors=[{"name": "oob", "calibratoin": {"accept": 0.9}}]).monitors
     with pytest.raises(ParameterError, match=r"no parameter 'calibratoin'; did you mean 'calibration'\?$"):
+        spec.make("monitor")
+    (spec,) = parse(monitors=[{"name": "oob", "polcy": "latching"}]).monitors
+    with pytest.raises(ParameterError, match=r"no parameter 'polcy'; did you mean 'policy'\?$"):
         spec.make("monitor")
     fault = parse(faultload={"name": "novelty", "workload": "digits", "severty": 2}).faultload[0]
     with pytest.raises(ParameterError, match=r"no parameter 'severty'; did you mean 'severity'\?$"):
@@ -360,6 +371,19 @@ def test_a_resolved_experiment_tells_all_parameters_with_their_defaults():
     assert record["monitors"][0]["as"] == "fake"
     assert record["monitors"][0]["fixed_threshold"] is None
     assert record["stream"] == {"order": {"name": "shuffled"}}
+    assert (record["policy"], record["fallback"]) == ({"name": "cancel"}, {"name": "none"})
+
+
+def test_what_monitors_have_of_their_own_is_resolved_where_they_have_it():
+    own = {"name": "m-of-n", "m": 2, "n": 5}
+    experiment = parse(monitors=["odin", {"name": "oob", "policy": own}], policy="latching")
+    made = [registry.policy("latching"), registry.policy("m-of-n", m=2, n=5)]
+    record = resolved(experiment, {"policy": made[:1]}, {"policy": made, "fallback": [None, None]})
+    assert record["policy"] == {"name": "latching", "within": "stream"}
+    assert record["monitors"] == [
+        {"name": "odin"},
+        {"name": "oob", "policy": own | {"within": "stream"}},
+    ]
 
 
 @pytest.mark.parametrize("value", [object(), float("nan")])

@@ -183,10 +183,23 @@ def test_a_missing_file_is_told(folder):
         check_files(folder, {"y.bin": "0"})
 
 
-@pytest.mark.parametrize("name", ["../x.bin", "/etc/passwd", "a/x.bin"])
+@pytest.mark.parametrize(
+    "name", ["../x.bin", "/etc/passwd", "a/../x.bin", "a/../../x.bin", "./x.bin", "a//x.bin", "a\\x.bin", ""]
+)
 def test_a_record_cannot_point_outside_its_folder(folder, name):
     with pytest.raises(DataError, match=re.escape(f"its record names the file '{name}'")):
         check_files(folder, {name: "0"})
+
+
+def test_files_may_lie_in_a_folder_below(tmp_path):
+    with new_folder(tmp_path / "whole") as folder:
+        (folder / "a" / "b").mkdir(parents=True)
+        (folder / "a" / "b" / "x.bin").write_bytes(b"1234")
+    digests = {"a/b/x.bin": file_digest(tmp_path / "whole" / "a" / "b" / "x.bin")}
+    check_files(tmp_path / "whole", digests)
+    (tmp_path / "whole" / "a" / "b" / "x.bin").write_bytes(b"1235")
+    with pytest.raises(DataError, match="was changed or truncated"):
+        check_files(tmp_path / "whole", digests)
 
 
 def test_a_record_must_have_what_a_record_has(tmp_path):

@@ -58,6 +58,7 @@ def test_all_columns(log):
         "score": 0.7,
         "alarm": True,
         "cancelled": False,
+        "decision": 3,
         "monitor_time_us": 13.0,
     }
     assert read.run["workload"] == {"name": "gtsrb"}
@@ -138,6 +139,26 @@ def test_several_monitors_with_ids_go_by_those(log):
     assert [r["monitor"] for r in judge(*read)] == ["a", "b", "oracle"]
 
 
+def test_decisions_are_what_was_acted_upon(log):
+    content = "label,predicted,alarm,decision\n3,3,0,3\n3,4,1,3\n-1,4,1,-1\n4,5,1,4.0\n"
+    read = log(content)
+    assert read.alarms["decision"].tolist() == [3, 3, -1, 4]
+    (record, _) = judge(*read)
+    assert (record["coverage"], record["accepted_accuracy"]) == (0.75, 1.0)
+    assert (record["policy"], record["fallback"]) == (None, None)
+
+
+def test_without_the_column_nothing_takes_a_cancelled_decisions_place(log):
+    read = log("predicted,alarm,cancelled\n3,0,0\n4,1,1\n5,1,0\n")
+    assert read.alarms["decision"].tolist() == [3, -1, 5]
+
+
+def test_decisions_are_named_like_classes(log):
+    read = log("label,predicted,alarm,decision\nstop,stop,0,stop\nyield,stop,1,give way\nyield,stop,1,-1\n")
+    assert read.run["classes"] == ["give way", "stop", "yield"]
+    assert read.alarms["decision"].tolist() == [1, 0, -1]
+
+
 def test_unknown_columns_are_noted(log):
     assert log("predicted,alarm,weather\n0,1,rain\n").run["log"]["ignored_columns"] == ["weather"]
 
@@ -181,6 +202,32 @@ def test_unknown_columns_are_noted(log):
             "label,predicted,alarm\n-1,go,1\n3,go,1\n",
             "line 3, column 'label': '3'; expected the name of a class",
         ),
+        (
+            "predicted,alarm,decision\n0,0,0\n1,0,0\n",
+            "line 3, column 'decision': '0'; expected '1', as predicted, since it is not cancelled",
+        ),
+        (
+            "predicted,alarm,cancelled,decision\n0,1,0,-1\n",
+            "line 2, column 'decision': '-1'; expected '0', as predicted, since it is not cancelled",
+        ),
+        (
+            "predicted,alarm,decision\n0,1,\n",
+            "line 2, column 'decision': ''; expected a class, or -1 where no decision was acted upon",
+        ),
+        (
+            "predicted,alarm,decision\n0,1,0\n0,1,2.5\n",
+            "line 3, column 'decision': '2.5'; expected the number of a class from 0, or -1 where no "
+            "decision was acted upon",
+        ),
+        (
+            "predicted,alarm,decision\n0,1,0\n0,1,-2\n",
+            "line 3, column 'decision': '-2'; expected the number of a class from 0",
+        ),
+        (
+            "predicted,alarm,decision\n0,1,0\n0,1,stop\n",
+            "line 3, column 'decision': 'stop'; expected the number of a class, as above",
+        ),
+        ("predicted,alarm,descision\n0,1,0\n", "unknown column 'descision'; did you mean 'decision'?"),
         ("predicted,alarm,monitor\n0,1,\n", "line 2, column 'monitor': ''; expected a monitor's name"),
         (
             "predicted,alarm,monitor\n0,1,oracle\n",

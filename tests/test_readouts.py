@@ -127,10 +127,11 @@ def test_a_missing_file_is_told(folder, name):
         Readouts.load(folder)
 
 
-def test_another_schema_is_told(folder):
-    record = json.loads((folder / "run.json").read_text()) | {"schema": 99}
+@pytest.mark.parametrize("schema", [1, 99])
+def test_another_schema_is_told(folder, schema):
+    record = json.loads((folder / "run.json").read_text()) | {"schema": schema}
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=re.escape(f"{folder / 'run.json'}: schema is 99; expected 1")):
+    with pytest.raises(DataError, match=re.escape(f"{folder / 'run.json'}: schema is {schema}; expected 2")):
         Readouts.load(folder)
 
 

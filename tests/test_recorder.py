@@ -34,7 +34,9 @@ def step(classifier, tiny, rows, monitors=("a",), ood=(), **columns):
     )
     seen = classifier.observe(batch.images, [LAST_HIDDEN], ids=batch.ids)
     seen = replace(seen, **columns)
-    decisions = {name: Decision(rows + 0.5, rows % 2 == 0, rows % 4 == 0, 6000 * n) for name in monitors}
+    cancelled = rows % 4 == 0
+    made = Decision(rows + 0.5, rows % 2 == 0, cancelled, np.where(cancelled, -1, 2), 6000 * n)
+    decisions = dict.fromkeys(monitors, made)
     return Step(batch, seen, 3000 * n, decisions)
 
 
@@ -67,6 +69,7 @@ def test_one_row_an_instance_and_monitor(steps):
         assert own["score"].tolist() == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
         assert own["alarm"].tolist() == [True, False] * 3
         assert own["cancelled"].tolist() == [True, False, False, False, True, False]
+        assert own["decision"].tolist() == [-1, 2, 2, 2, -1, 2]
 
 
 def test_what_the_classifier_said_is_kept(steps, classifier, tiny):

@@ -87,7 +87,10 @@ def test_decisions_do_not_depend_on_the_batch_size(classifier, ready, stream):
 def test_the_default_policy_cancels_on_alarms(classifier, ready, stream):
     _, steps = run(classifier, ready("a", score=lambda o: o.images.mean(axis=(1, 2, 3))), stream)
     for step in steps:
-        assert step.decisions["a"].cancelled.tolist() == step.decisions["a"].alarms.tolist()
+        made = step.decisions["a"]
+        assert made.cancelled.tolist() == made.alarms.tolist()
+        assert made.decided.tolist() == np.where(made.alarms, -1, step.observation.predicted).tolist()
+        assert made.decided.dtype == np.int64
 
 
 def test_each_monitor_has_a_policy_of_its_own(classifier, ready, stream):
@@ -104,7 +107,7 @@ def test_each_monitor_has_a_policy_of_its_own(classifier, ready, stream):
             return self.on
 
     never, always = ready("never", fixed_threshold=2.0) + ready("always", fixed_threshold=-1.0)
-    _, steps = run(classifier, [never, always], stream, policy=Latch)
+    _, steps = run(classifier, [never, always], stream, policies={"never": Latch(), "always": Latch()})
     assert not any(step.decisions["never"].cancelled.any() for step in steps)
     assert all(step.decisions["always"].cancelled.all() for step in steps)
 
@@ -236,7 +239,7 @@ def test_a_policy_that_remembers_starts_afresh_after_the_warm_up(classifier, rea
             return first
 
     (always,) = ready("always", fixed_threshold=-1.0)
-    _, steps = run(classifier, [always], stream, policy=FirstOnly)
+    _, steps = run(classifier, [always], stream, policies={"always": FirstOnly()})
     cancelled = np.concatenate([step.decisions["always"].cancelled for step in steps])
     assert cancelled.tolist() == [True] + [False] * 19
 

@@ -125,4 +125,4 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
 
 
 def _singular(kind: str) -> Kind:
-    return cast(Kind, kind.removesuffix("s"))
+    return cast(Kind, KINDS[kind])

@@ -35,7 +35,9 @@ def stream(options: argparse.Namespace) -> int:
             ready = assemble(experiment, folder, progress=progress)
         ready.stream.guard(ready.workload)
         running = [m for m in ready.monitors if m.name not in ready.failures]
-        system = SystemUnderTest(ready.classifier, running)
+        system = SystemUnderTest(
+            ready.classifier, running, policies=ready.policies, fallbacks=ready.fallbacks
+        )
         watch = Watch([m.name for m in ready.monitors], options.window)
         for name, reason in ready.failures.items():
             watch.monitors[name].failure = reason

@@ -1,6 +1,6 @@
 """The classifier alone, and with a monitor that cancels some of its decisions.
 
-With a monitor there is one more outcome, *cancelled*, coded like the label of an instance that has no right
+With a monitor there is one more outcome, *no decision*, coded like the label of an instance that has no right
 answer (-1): on ID data cancelling is never the truth, on a novel class nothing else is.
 """
 
@@ -93,7 +93,7 @@ def multiclass_mcc(agreement: Agreement) -> Measure:
 
 
 def system_outcome(predicted: IntArray, cancelled: BoolArray) -> IntArray:
-    """Give what the system as a whole puts out: the prediction, or -1 where it was cancelled.
+    """Give what a system without a fallback puts out: the prediction, or -1 where it was cancelled.
 
     Examples
     --------
@@ -122,20 +122,20 @@ def relative_change(classifier: Measure, system: Measure) -> Measure:
     return Measure(100 * (system.value - classifier.value) / classifier.value)
 
 
-def coverage(cancelled: int, n: int) -> Measure:
-    """Share of the decisions that were accepted."""
-    return ratio(n - cancelled, n, "no instances")
+def coverage(decided: int, n: int) -> Measure:
+    """Share of the instances on which a decision was acted upon: one that was accepted, or a fallback's."""
+    return ratio(decided, n, "no instances")
 
 
-def accepted_accuracy(overall: Counts) -> Measure:
-    """Share of the accepted decisions that are right.
+def accepted_accuracy(right: int, decided: int, n: int) -> Measure:
+    """Share of right ones among the decisions acted upon.
 
     Examples
     --------
-    >>> accepted_accuracy(Counts(tp=2, fp=1, tn=9, fn=1)).value
+    >>> accepted_accuracy(right=9, decided=10, n=13).value
     0.9
     """
-    return ratio(overall.tn, overall.tn + overall.fn, overall.each(overall.wording.flagged))
+    return ratio(right, decided, f"each of the {n} instances was cancelled" if n else "no instances")
 
 
 def classifier_accuracy(overall: Counts) -> Measure:

@@ -21,7 +21,8 @@ class Window:
     Examples
     --------
     >>> window = Window(3)
-    >>> window.add(np.array([1, 1, -1, -1]), np.array([1, 1, 0, 0]), np.array([1, 0, 1, 1]) > 0)
+    >>> alarm = np.array([True, False, True, True])
+    >>> window.add(np.array([1, 1, -1, -1]), np.array([1, 1, 0, 0]), alarm, cancelled=alarm)
     >>> window.alarm_rate.value, window.overall_mcc.value
     (0.6666666666666666, 1.0)
     """
@@ -31,10 +32,10 @@ class Window:
         self._alarm = np.zeros(size, dtype=np.bool_)
         self._seen = 0
 
-    def add(self, label: IntArray, predicted: IntArray, alarm: BoolArray) -> None:
-        """Take down a batch; each alarm cancels."""
+    def add(self, label: IntArray, predicted: IntArray, alarm: BoolArray, cancelled: BoolArray) -> None:
+        """Take down a batch."""
         size = len(self._outcome)
-        found = overall(alarm, label, predicted)[-size:]
+        found = overall(cancelled, label, predicted)[-size:]
         place = (self._seen + np.arange(len(label)))[-size:] % size
         self._outcome[place], self._alarm[place] = found, alarm[-size:]
         self._seen += len(label)

@@ -27,10 +27,11 @@ def judge(instances: pd.DataFrame, alarms: pd.DataFrame, run: Mapping[str, Any])
         answer exists), `is_ood`, `faultload`, `category`, `severity`, `classifier_time_us`.
     alarms
         One row an instance and monitor: `position`, `monitor`, `alarm` and, as far as they are known,
-        `cancelled` (else: every alarm cancels), `score`, `monitor_time_us`.
+        `cancelled` (else: every alarm cancels), `decision` (the class acted upon, -1 where none; else:
+        nothing takes a cancelled decision's place), `score`, `monitor_time_us`.
     run
         What is known of the run: its folder; names of workload and classifier; the monitors with their
-        size, calibration, whether they are ranked, and why they failed. Each is optional.
+        size, calibration, policy, fallback, whether they are ranked, and why they failed. Each is optional.
 
     Returns
     -------
@@ -61,6 +62,8 @@ def judge(instances: pd.DataFrame, alarms: pd.DataFrame, run: Mapping[str, Any])
             "part": part.name,
             "monitor": monitor.name,
             "ranked": monitor.ranked,
+            "policy": monitor.policy,
+            "fallback": monitor.fallback,
             **judging.size(part),
             **plain(judging.measure(monitor, part)),
             "failure": monitor.failure,

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from farm import measures
-from farm.api.arrays import FloatArray
+from farm.api.arrays import FloatArray, IntArray
 from farm.errors import DataError
 from farm.measures import Counts, Measure, Separation, undefined
 from farm.oracle import ORACLE
 from farm.records.parts import Part, Partition, partition
 from farm.records.tallies import Tally, tallies, total
-from farm.records.verdicts import Truth, Verdicts, truth, verdicts
+from farm.records.verdicts import Truth, Verdicts, decisions, truth, verdicts
 
 Fields: TypeAlias = dict[str, Any]
 """Names to JSON values, or to a `Measure`, which `plain` turns into one."""
@@ -69,6 +69,8 @@ class Judged:
     failure: str | None
     nbytes: int | None
     calibration: Mapping[str, Any] | None
+    policy: str | None
+    fallback: str | None
     said: Verdicts | None
     counted: list[Tally]
 
@@ -85,15 +87,15 @@ class Judging:
     @classmethod
     def of(cls, instances: pd.DataFrame, alarms: pd.DataFrame, run: Mapping[str, Any]) -> Judging:
         """Align the tables, sort out the parts and count."""
-        known = truth(instances)
-        parted = partition(instances, None if known.why_no_ood else known.is_ood)
-        known = known.in_order(parted.order)
-        positions = instances["position"].to_numpy(np.int64)[parted.order]
         notes = {str(note["name"]): note for note in run.get("monitors") or ()}
         failed = [name for name, note in notes.items() if note.get("failure")]
         if failed:
             alarms = alarms[~alarms["monitor"].isin(failed)]
-        said = {verdict.monitor: verdict for verdict in verdicts(alarms, positions)}
+        known = truth(instances, decisions(alarms))
+        parted = partition(instances, None if known.why_no_ood else known.is_ood)
+        known = known.in_order(parted.order)
+        positions = instances["position"].to_numpy(np.int64)[parted.order]
+        said = {v.monitor: _coded(v, known, positions) for v in verdicts(alarms, positions)}
         if ORACLE in notes or ORACLE in said:
             raise DataError(f"monitor '{ORACLE}': that is the perfect monitor's name; expected another")
         notes |= {name: {} for name in said if name not in notes} | {ORACLE: {"ranked": False}}
@@ -105,6 +107,8 @@ class Judging:
                 failure=note.get("failure") or (None if name in said else "it left no alarms"),
                 nbytes=note.get("nbytes"),
                 calibration=note.get("calibration"),
+                policy=described(note.get("policy")),
+                fallback=described(note.get("fallback")),
                 said=said.get(name),
                 counted=tallies(known, said[name], parted) if name in said else [],
             )
@@ -142,7 +146,7 @@ class Judging:
         return {"specific": why, "alarm_rate": why if monitor.name == ORACLE else alarm_rate}
 
     def _classification(self, monitor: Judged, counted: Tally) -> Fields:
-        coverage = measures.coverage(counted.cancelled, counted.n)
+        coverage = measures.coverage(counted.decided, counted.n)
         if counted.unlabelled:
             some = f"the label is missing for {counted.unlabelled} of {counted.n} instances"
             why = undefined("no labels were given" if counted.unlabelled == counted.n else some)
@@ -159,7 +163,7 @@ class Judging:
             "system_mcc": system,
             "relative_change": measures.relative_change(alone, system),
             "coverage": coverage,
-            "accepted_accuracy": measures.accepted_accuracy(counted.overall),
+            "accepted_accuracy": measures.accepted_accuracy(counted.right, counted.decided, counted.n),
             "safety_gain": measures.safety_gain(counted.overall),
             "residual_hazard": measures.residual_hazard(counted.overall),
             "availability_cost": measures.availability_cost(counted.overall),
@@ -214,6 +218,39 @@ class Judging:
             return undefined("no times were given")
         median, p95, p99 = np.quantile(taken, (0.5, 0.95, 0.99)).tolist()
         return {"n": taken.size, "median": median, "p95": p95, "p99": p99}
+
+
+def described(noted: Mapping[str, Any] | None) -> str | None:
+    """Write what a run notes of a policy or a fallback in one line.
+
+    Examples
+    --------
+    >>> described({"name": "m-of-n", "m": 2, "n": 5}), described({"name": "last"}), described(None)
+    ('m-of-n (m 2, n 5)', 'last', None)
+    """
+    if noted is None:
+        return None
+    # A second classifier has more to it than the recipe that made it.
+    recipe = dict(noted.get("recipe") or {}) if "recipe" in noted else dict(noted)
+    recipe.pop("name", None)
+    inside = ", ".join(f"{name} {value}" for name, value in recipe.items())
+    return f"{noted['name']} ({inside})" if inside else str(noted["name"])
+
+
+def _coded(said: Verdicts, known: Truth, positions: IntArray) -> Verdicts:
+    """Give classes acted upon as codes, and check that what is not cancelled is what was predicted."""
+    if said.decision is None:
+        return said
+    decision = known.code(said.decision)
+    wrong = ~said.cancelled & (decision != known.predicted)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        predicted = known.classes[known.predicted[at]]
+        raise DataError(
+            f"alarms of monitor '{said.monitor}': at position {positions[at]} the decision is "
+            f"{said.decision[at]} and not cancelled; expected {predicted}, which was predicted"
+        )
+    return replace(said, decision=decision)
 
 
 def plain(fields: Mapping[str, Any]) -> Fields:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from farm import oracle
+from farm.api.arrays import NO_ANSWER
 from farm.measures import OVERALL, SPECIFIC, Agreement, Counts, system_outcome
 from farm.records.parts import Part, Partition
 from farm.records.verdicts import Truth, Verdicts
@@ -20,7 +21,10 @@ class Tally:
     n_ood: int
     unlabelled: int
     alarms: int
-    cancelled: int
+    decided: int
+    """Instances on which a decision was acted upon."""
+    right: int
+    """Those of them on which it was right."""
     specific: Counts
     overall: Counts
     classifier: Agreement
@@ -32,7 +36,8 @@ class Tally:
             self.n_ood + other.n_ood,
             self.unlabelled + other.unlabelled,
             self.alarms + other.alarms,
-            self.cancelled + other.cancelled,
+            self.decided + other.decided,
+            self.right + other.right,
             self.specific + other.specific,
             self.overall + other.overall,
             self.classifier + other.classifier,
@@ -48,7 +53,9 @@ def tallies(known: Truth, said: Verdicts, partition: Partition) -> list[Tally]:
     """
     specific = oracle.specific(said.alarm, known.is_ood)
     overall = oracle.outcomes(known.should_cancel, said.cancelled)
-    outcome = system_outcome(known.predicted, said.cancelled)
+    outcome = system_outcome(known.predicted, said.cancelled) if said.decision is None else said.decision
+    decided = outcome != NO_ANSWER
+    right = decided & (outcome == known.label)
     counted = []
     for number in range(len(partition.bounds) - 1):
         rows = partition.stratum(number)
@@ -59,7 +66,8 @@ def tallies(known: Truth, said: Verdicts, partition: Partition) -> list[Tally]:
                 n_ood=int(np.count_nonzero(known.is_ood[rows])),
                 unlabelled=int(np.count_nonzero(known.unlabelled[rows])),
                 alarms=int(np.count_nonzero(said.alarm[rows])),
-                cancelled=int(np.count_nonzero(said.cancelled[rows])),
+                decided=int(np.count_nonzero(decided[rows])),
+                right=int(np.count_nonzero(right[rows])),
                 specific=Counts(**oracle.tally(specific[rows]), wording=SPECIFIC),
                 overall=Counts(**oracle.tally(overall[rows]), wording=OVERALL),
                 classifier=Agreement.of(label, known.predicted[rows], known.n_classes),

@@ -22,7 +22,8 @@ class Truth:
     """Class codes, -1 where no right answer exists, and also where `unlabelled`."""
     unlabelled: BoolArray
     predicted: IntArray
-    n_classes: int
+    classes: IntArray
+    """The class that each code stands for."""
     is_ood: BoolArray
     why_no_ood: str | None
     """Why ID and OOD cannot be told apart; None if they can."""
@@ -31,6 +32,15 @@ class Truth:
     """The place in the stream."""
     episode: IntArray | None
     """The fault that should be noticed, -1 outside of any; None where the stream has none."""
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes have a code."""
+        return len(self.classes)
+
+    def code(self, classes: IntArray) -> IntArray:
+        """Give classes as codes; -1 stays -1."""
+        return np.asarray(pd.Index(self.classes).get_indexer(pd.Index(classes)), dtype=np.int64)
 
     @property
     def should_cancel(self) -> BoolArray:
@@ -43,7 +53,7 @@ class Truth:
             self.label[order],
             self.unlabelled[order],
             self.predicted[order],
-            self.n_classes,
+            self.classes,
             self.is_ood[order],
             self.why_no_ood,
             None if self.time_us is None else self.time_us[order],
@@ -59,12 +69,14 @@ class Verdicts:
     monitor: str
     alarm: BoolArray
     cancelled: BoolArray
+    decision: IntArray | None = None
+    """The class acted upon, -1 where none; None where nothing takes a cancelled decision's place."""
     score: FloatArray | None = None
     time_us: FloatArray | None = None
 
 
-def truth(instances: pd.DataFrame) -> Truth:
-    """Take what is known of the instances from their table.
+def truth(instances: pd.DataFrame, decision: IntArray | None = None) -> Truth:
+    """Take what is known of the instances from their table; classes of `decision` get a code as well.
 
     Examples
     --------
@@ -88,16 +100,17 @@ def truth(instances: pd.DataFrame) -> Truth:
     if unlabelled.any():
         label = label.fillna(NO_ANSWER)
     # Classes may be any numbers; codes that leave none out keep every count small. The first is -1's.
+    others = np.empty(0, np.int64) if decision is None else np.unique(decision)
     codes, values = pd.factorize(
-        np.concatenate(([NO_ANSWER], label.to_numpy(np.int64), predicted.to_numpy(np.int64)))
+        np.concatenate(([NO_ANSWER], label.to_numpy(np.int64), predicted.to_numpy(np.int64), others))
     )
     codes = codes.astype(np.int64) - 1
     is_ood, why_no_ood = _is_ood(instances)
     return Truth(
         label=codes[1 : n + 1],
         unlabelled=unlabelled,
-        predicted=codes[n + 1 :],
-        n_classes=len(values) - 1,
+        predicted=codes[n + 1 : 2 * n + 1],
+        classes=values[1:],
         is_ood=is_ood,
         why_no_ood=why_no_ood,
         time_us=_numbers(instances, "classifier_time_us"),
@@ -125,6 +138,7 @@ def verdicts(alarms: pd.DataFrame, positions: IntArray) -> Iterator[Verdicts]:
     at = alarms["position"].to_numpy(np.int64)
     alarm = alarms["alarm"].to_numpy(np.bool_)
     cancelled = alarms["cancelled"].to_numpy(np.bool_) if "cancelled" in alarms else alarm
+    decision = decisions(alarms)
     score, time_us = _numbers(alarms, "score"), _numbers(alarms, "monitor_time_us")
     for code, name in enumerate(names):
         rows = _rows(np.flatnonzero(codes == code), at, positions, str(name))
@@ -132,9 +146,23 @@ def verdicts(alarms: pd.DataFrame, positions: IntArray) -> Iterator[Verdicts]:
             monitor=str(name),
             alarm=alarm[rows],
             cancelled=cancelled[rows],
+            decision=None if decision is None else decision[rows],
             score=None if score is None else score[rows],
             time_us=None if time_us is None else time_us[rows],
         )
+
+
+def decisions(alarms: pd.DataFrame) -> IntArray | None:
+    """Give the classes acted upon, row by row; None where the table does not tell."""
+    if "decision" not in alarms:
+        return None
+    missing = int(alarms["decision"].isna().sum())
+    if missing:
+        raise DataError(
+            f"alarms: {missing} of {len(alarms)} have no decision; expected a class, or -1 where none was "
+            "acted upon"
+        )
+    return alarms["decision"].to_numpy(np.int64)
 
 
 def _rows(rows: IntArray, at: IntArray, positions: IntArray, monitor: str) -> IntArray:

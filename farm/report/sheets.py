@@ -35,6 +35,10 @@ LEGEND_TIME = (
     "delay: instances from an onset to the first alarm at or after it; a missed onset counts as infinite. "
     "bound: of the 95th percentile, with 95 % confidence. false alarms: on ID instances outside of faults."
 )
+LEGEND_FALLBACK = (
+    "fallback: what takes a cancelled decision's place. Coverage, accuracy and system MCC are then of the "
+    "decisions acted upon, the fallback's among them; overall MCC and error still judge the cancelling alone."
+)
 LEGEND_ORACLE = "oracle: the perfect monitor, a bound to compare with; it is not ranked."
 
 
@@ -137,7 +141,13 @@ def sheets(records: Sequence[Mapping[str, Any]]) -> Sheets:
         made += [replace(sheet, title=of_run + sheet.title) for sheet in shown]
     oracle = any(record["monitor"] == ORACLE for record in records)
     timed = any(record.get("detection_delay") for record in records)
-    legend = (*LEGEND, *([LEGEND_TIME] if timed else []), *([LEGEND_ORACLE] if oracle else []))
+    fallen_back = any(record.get("fallback") not in (None, "none") for record in records)
+    legend = (
+        *LEGEND,
+        *([LEGEND_TIME] if timed else []),
+        *([LEGEND_FALLBACK] if fallen_back else []),
+        *([LEGEND_ORACLE] if oracle else []),
+    )
     return Sheets(tuple(made), tuple(notes.texts), legend)
 
 
@@ -169,8 +179,17 @@ def _row(record: Mapping[str, Any], columns: tuple[Column, ...], notes: Notes) -
     if failure is not None:
         failed = Cell(name, "failed", notes.number(f"{name} failed: {failure}"))
         return Row(failed, tuple(Cell(DASH) for _ in columns))
+    recovery = _recovery(record)
+    note = notes.number(recovery) if recovery else None
     cells = tuple(column.write(record, notes) for column in columns)
-    return Row(Cell(name, "not ranked" if name == ORACLE else ""), cells, apart=name == ORACLE)
+    return Row(Cell(name, "not ranked" if name == ORACLE else "", note), cells, apart=name == ORACLE)
+
+
+def _recovery(record: Mapping[str, Any]) -> str:
+    """Say what follows an alarm, where it is not just that the decision is cancelled."""
+    usual = {"policy": "cancel", "fallback": "none"}
+    told = {what: record.get(what) or default for what, default in usual.items()}
+    return "; ".join(f"{what}: {one}" for what, one in told.items() if one != usual[what])
 
 
 def _title(record: Mapping[str, Any]) -> str:

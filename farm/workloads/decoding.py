@@ -122,7 +122,7 @@ _DAMAGES = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error
 
 
 def _opened(data: bytes) -> Image.Image:
-    """Read the header, and refuse what would lose something on the way to 8 bits of grey or RGB."""
+    """Read the header, and refuse what is no whole, still image of a known form."""
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
         frames = getattr(image, "n_frames", 1) if image.format in ("PNG", "WEBP") else 1
@@ -135,13 +135,18 @@ def _opened(data: bytes) -> Image.Image:
         raise UnusableImage("truncated or damaged")
     if frames > 1:
         raise UnusableImage(f"animated; {EXPECTED}")
+    check_form(image)
+    return image
+
+
+def check_form(image: Image.Image) -> None:
+    """Refuse an image that would lose something on the way to 8 bits of grey or RGB."""
     if _bits(image) > 8:
         raise UnusableImage(f"16-bit; {EXPECTED}")
     if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
         raise UnusableImage(f"with an alpha channel; {EXPECTED}")
     if image.mode not in ("1", "L", "P", "RGB"):
         raise UnusableImage(f"{image.mode}; {EXPECTED}")
-    return image
 
 
 def _form(image: Image.Image) -> Shape:
@@ -152,7 +157,7 @@ def _bits(image: Any) -> int:
     """Tell the bits a channel; of 16-bit colour Pillow would silently keep the upper half."""
     if image.mode.startswith(("I", "F")):
         return 16
-    for tile in image.tile:
+    for tile in getattr(image, "tile", ()):  # what is in memory already has none
         arguments = tile.args if isinstance(tile.args, tuple) else (tile.args,)
         if any((isinstance(a, str) and ";16" in a) or (isinstance(a, int) and a > 255) for a in arguments):
             return 16

@@ -128,11 +128,12 @@ def test_relative_change_needs_two_numbers_and_a_classifier_above_chance():
 
 def test_coverage_and_accuracies():
     counts = Counts(tp=3, fp=2, tn=12, fn=3)
-    assert coverage(counts.flagged, counts.n).value == 0.75
-    assert accepted_accuracy(counts).value == 0.8
+    assert coverage(15, counts.n).value == 0.75
+    assert accepted_accuracy(right=12, decided=15, n=20).value == 0.8
     assert classifier_accuracy(counts).value == 0.7
     assert coverage(0, 0).reason == classifier_accuracy(Counts(0, 0, 0, 0)).reason == "no instances"
 
 
 def test_nothing_accepted_has_no_accuracy():
-    assert accepted_accuracy(Counts(tp=1, fp=2, tn=0, fn=0)).reason == "each of the 3 instances was flagged"
+    assert accepted_accuracy(right=0, decided=0, n=3).reason == "each of the 3 instances was cancelled"
+    assert accepted_accuracy(right=0, decided=0, n=0).reason == "no instances"

@@ -16,15 +16,15 @@ def test_a_window_is_the_latest_instances(seed, batches, size):
     rng = np.random.default_rng(seed)
     n = sum(batches)
     label, predicted = rng.integers(-1, 3, n), rng.integers(0, 3, n)
-    alarm = rng.random(n) < 0.4
+    alarm, cancelled = rng.random((2, n)) < 0.4
     window = Window(size)
     start = 0
     for length in batches:
         part = slice(start, start + length)
-        window.add(label[part], predicted[part], alarm[part])
+        window.add(label[part], predicted[part], alarm[part], cancelled[part])
         start += length
     latest = slice(max(n - size, 0), n)
-    counted = tally(overall(alarm[latest], label[latest], predicted[latest]))
+    counted = tally(overall(cancelled[latest], label[latest], predicted[latest]))
     expected = mcc(Counts(**counted))
     assert window.n == min(n, size)
     assert window.alarm_rate.value == alarm[latest].mean()

@@ -149,6 +149,8 @@ def test_records_are_json_whatever_happens(seed, n, ood_share, novel_share):
                 "severity",
                 "severity_range",
                 "failure",
+                "policy",
+                "fallback",
             }
             assert missing == set(block["undefined"]), "null and the reasons go together"
             assert all(block["undefined"].values())
@@ -304,6 +306,127 @@ def test_a_ramp_is_one_group_with_its_range():
         assert record["severity_range"] == [ood["severity"].min(), ood["severity"].max()]
     assert pick(records, part="ood", monitor="odin")["n"] == len(ood)
     assert json.loads(json.dumps(records)) == records
+
+
+# Decisions acted upon -----------------------------------------------------------------------------------
+
+
+def with_fallback(seed=0, **arguments):
+    """Let something take the place of most cancelled decisions; of a class that occurs nowhere else, too."""
+    instances, alarms, run = simulate(seed, **arguments)
+    rng = np.random.default_rng(seed + 1)
+    predicted = instances["predicted"].to_numpy()[alarms["position"]]
+    instead = rng.choice([-1, 0, 1, 2, 77], len(alarms))
+    return instances, alarms.assign(decision=np.where(alarms["cancelled"], instead, predicted)), run
+
+
+def test_coverage_and_accuracy_by_hand():
+    instances = pd.DataFrame(
+        {"position": range(6), "label": [0, 1, 1, 2, -1, -1], "predicted": [0, 1, 0, 0, 2, 2]}
+    )
+    alarms = pd.DataFrame(
+        {
+            "position": range(6),
+            "monitor": "m",
+            "alarm": [False, True, True, True, True, True],
+            "cancelled": [False, True, True, True, True, True],
+            # accepted and right; none; saved; wrong again; none, rightly; wrongly a class
+            "decision": [0, -1, 1, 0, -1, 2],
+        }
+    )
+    mine, oracle = judge(instances, alarms, {"monitors": [{"name": "m", "fallback": {"name": "last"}}]})
+    assert mine["coverage"] == 4 / 6
+    assert mine["accepted_accuracy"] == 2 / 4
+    # The cancelling is judged as such: all but the second were rightly cancelled or kept.
+    assert [mine["overall"][k] for k in ("tp", "fp", "tn", "fn")] == [4, 1, 1, 0]
+    assert mine["residual_hazard"] == 0.0
+    assert mine["system_mcc"] == pytest.approx(
+        matthews_corrcoef([0, 1, 1, 2, -1, -1], [0, -1, 1, 0, -1, 2]), abs=1e-12
+    )
+    assert mine["fallback"] == "last"
+    assert (oracle["coverage"], oracle["accepted_accuracy"]) == (2 / 6, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_record_is_of_the_decisions_acted_upon(seed):
+    instances, alarms, run = with_fallback(seed)
+    for record in judge(instances, alarms, run):
+        if record["monitor"] == "oracle":
+            continue
+        rows = instances[in_part(instances, record)]
+        said = alarms[alarms["monitor"] == record["monitor"]].set_index("position").loc[rows["position"]]
+        label, decision = rows["label"].to_numpy(int), said["decision"].to_numpy()
+        decided = decision != -1
+        assert close(record["coverage"], decided.mean())
+        assert close(record["accepted_accuracy"], (decision == label)[decided].mean())
+        wrong = label != rows["predicted"].to_numpy()
+        assert close(record["overall"]["error"], (wrong != said["cancelled"].to_numpy()).mean())
+        if len(set(label)) > 1:
+            assert close(record["system_mcc"], matthews_corrcoef(label, decision))
+
+
+def test_without_a_fallback_records_are_as_without_the_column():
+    instances, alarms, run = simulate()
+    predicted = instances["predicted"].to_numpy()[alarms["position"]]
+    told = alarms.assign(decision=np.where(alarms["cancelled"], -1, predicted))
+    assert judge(instances, told, run) == judge(instances, alarms, run)
+
+
+def test_the_oracle_does_not_depend_on_fallbacks():
+    instances, alarms, run = with_fallback()
+    both = (judge(instances, table, run) for table in (alarms, alarms.drop(columns="decision")))
+    mine, other = ([record for record in records if record["monitor"] == "oracle"] for records in both)
+    assert mine == other
+
+
+def test_a_monitor_whose_every_decision_is_replaced_has_an_accuracy():
+    instances, alarms, run = simulate(monitors=("odin",))
+    replaced = alarms.assign(alarm=True, cancelled=True, decision=1)
+    record = judge(instances, replaced, run)[0]
+    assert record["coverage"] == 1.0
+    assert 0 < record["accepted_accuracy"] < 1
+    gone = judge(instances, replaced.assign(decision=-1), run)[0]
+    assert gone["coverage"] == 0.0
+    n = gone["n"]
+    assert gone["undefined"]["accepted_accuracy"] == f"each of the {n} instances was cancelled"
+
+
+def test_what_is_not_cancelled_is_what_was_predicted():
+    instances, alarms, run = simulate(monitors=("odin",))
+    told = alarms.assign(decision=instances["predicted"].where(~alarms["cancelled"], -1))
+    at = int((~told["cancelled"]).to_numpy().nonzero()[0][5])
+    told.loc[at, "decision"] = 99
+    message = (
+        f"alarms of monitor 'odin': at position {at} the decision is 99 and not cancelled; expected "
+        f"{instances['predicted'][at]}, which was predicted"
+    )
+    with pytest.raises(DataError, match=f"^{message}$"):
+        judge(instances, told, run)
+
+
+def test_a_missing_decision_is_told_unless_its_monitor_failed():
+    instances, alarms, run = with_fallback()
+    alarms["decision"] = alarms["decision"].astype("Int64")
+    alarms.loc[alarms.index[alarms["monitor"] == "oob"][:2], "decision"] = pd.NA
+    message = (
+        f"alarms: 2 of {len(alarms)} have no decision; expected a class, or -1 where none was acted upon"
+    )
+    with pytest.raises(DataError, match=f"^{message}$"):
+        judge(instances, alarms, run)
+    run["monitors"][1]["failure"] = "out of memory"
+    assert judge(instances, alarms, run)[0]["coverage"] > 0
+
+
+def test_records_name_policy_and_fallback_in_a_line():
+    instances, alarms, run = with_fallback()
+    run["monitors"][0] |= {
+        "policy": {"name": "m-of-n", "m": 2, "n": 5, "within": "track"},
+        "fallback": {"name": "reserve", "recipe": {"name": "lenet", "hidden": 32}, "digest": "ab"},
+    }
+    odin, oob, oracle = judge(instances, alarms, run)[:3]
+    assert odin["policy"] == "m-of-n (m 2, n 5, within track)"
+    assert odin["fallback"] == "reserve (hidden 32)"
+    assert {r["policy"] for r in (oob, oracle)} == {r["fallback"] for r in (oob, oracle)} == {None}
 
 
 def test_nobody_else_is_called_oracle():

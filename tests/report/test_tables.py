@@ -236,3 +236,48 @@ def test_no_records_are_no_tables(format):
 def test_unknown_format_gets_a_suggestion():
     with pytest.raises(ParameterError, match="format 'markdwon' is unknown; did you mean 'markdown'"):
         render(RECORDS, "markdwon")
+
+
+# Policies and fallbacks ----------------------------------------------------------------------------------
+
+
+def recovering(policy="cancel", fallback="none"):
+    """Say of one monitor what follows its alarms."""
+    told = {"policy": policy, "fallback": fallback}
+    return [record | (told if record["monitor"] == "oob_pca" else {}) for record in RECORDS]
+
+
+def test_the_usual_policy_needs_no_note():
+    for format in ("table", "markdown", "latex"):
+        assert render(recovering(), format) == render(RECORDS, format)
+
+
+@pytest.mark.parametrize(
+    ("policy", "fallback", "note"),
+    [
+        ("m-of-n (m 2, n 5)", "none", "policy: m-of-n (m 2, n 5)"),
+        ("cancel", "last", "fallback: last"),
+        ("latching", "lenet (hidden 32)", "policy: latching; fallback: lenet (hidden 32)"),
+    ],
+)
+def test_another_policy_or_a_fallback_is_told_beside_the_monitors_name(policy, fallback, note):
+    records = recovering(policy, fallback)
+    text = render(records)
+    number = re.search(rf"^([⁰¹²³⁴⁵⁶⁷⁸⁹]+) {re.escape(note)}$", text, re.MULTILINE).group(1)
+    assert text.count(f"oob_pca{number} ") == 2, "in both tables"
+    assert line_of(text, "never").split()[0] == "never"
+    markdown = render(records, "markdown")
+    (place,) = re.findall(rf"^- <sup>(\d+)</sup> {re.escape(note)}$", markdown, re.MULTILINE)
+    assert f"| oob\\_pca<sup>{place}</sup> |" in markdown
+    latex = render(records, "latex")
+    assert f"\\textsuperscript{{{place}}} {note}" in latex
+    assert f"oob\\_pca\\textsuperscript{{{place}}} &" in latex
+    for row in csv.DictReader(io.StringIO(render(records, "csv"))):
+        expected = (policy, fallback) if row["monitor"] == "oob_pca" else ("", "")
+        assert (row["policy"], row["fallback"]) == expected
+    assert json.loads(render(records, "json")) == records
+
+
+def test_the_legend_says_what_a_fallback_changes_only_where_there_is_one():
+    assert "the fallback's among them" not in " ".join(render(recovering("latching")).split())
+    assert "the fallback's among them" in " ".join(render(recovering("cancel", "last")).split())

@@ -1,0 +1,104 @@
+"""From an experiment to a guard: the part of its steps that comes before the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from farm import provenance, registry
+from farm.api import Cache, Component, ModelSource, Monitor, Policy, Progress, WorkloadSource
+from farm.config import Experiment, MonitorSpec, resolved, rule_for
+from farm.errors import ComponentFailure, ExperimentError, suggestion
+from farm.experiment import importable
+from farm.fallback import SecondClassifier
+from farm.guard.guard import Guard
+from farm.guard.own_code import OwnCode, needed_files
+from farm.testbed import Testbed, fallback_source
+
+
+def fit_guard(
+    experiment: Experiment,
+    folder: Path,
+    monitor: str | None = None,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Guard:
+    """Fit the classifier and one monitor of an experiment; no faultload is made, and no stream.
+
+    Every component is made before anything is computed, so that a mistake costs no time.
+    """
+    spec = chosen(experiment, monitor)
+    with importable(folder):
+        return _fit(experiment, spec, folder, cache, progress)
+
+
+def chosen(experiment: Experiment, monitor: str | None) -> MonitorSpec:
+    """Give the monitor of this name, or the only one."""
+    specs = {spec.alias or spec.name: spec for spec in experiment.monitors}
+    if monitor is None:
+        if len(specs) > 1:
+            raise ExperimentError(
+                f"experiment '{experiment.name}' has {len(specs)} monitors ({', '.join(specs)}); choose one "
+                "with --monitor NAME"
+            )
+        return next(iter(specs.values()))
+    for name in (monitor, registry.canonical("monitor", monitor)):
+        if name in specs:
+            return specs[name]
+    raise ExperimentError(
+        f"experiment '{experiment.name}' has no monitor '{monitor}'; {suggestion(monitor, specs)}"
+    )
+
+
+def _fit(
+    experiment: Experiment, spec: MonitorSpec, folder: Path, cache: Cache | None, progress: Progress | None
+) -> Guard:
+    source = cast(WorkloadSource, experiment.workload.make("workload"))
+    model = cast(ModelSource, experiment.classifier.make("model"))
+    monitor = cast(Monitor, spec.make("monitor"))
+    policy = cast(Policy, (spec.policy or experiment.policy).make("policy"))
+    second = fallback_source(spec.fallback or experiment.fallback)
+    rule = rule_for(monitor, spec.calibration, experiment.calibration.rule())
+    made: dict[str, Sequence[Component]] = {"workload": [source], "classifier": [model]}
+    record = resolved(experiment, made)
+    bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
+    workload = bed.workload(source)
+    classifier = bed.classifier(model, workload)
+    fallback = bed.fallbacks({monitor.name: second}, workload)[monitor.name]
+    # Their recipes by the names they are found by, where the experiment calls them otherwise.
+    classifier.recipe = {**model.parameters, "name": experiment.classifier.name}
+    if isinstance(fallback, SecondClassifier) and isinstance(second, ModelSource):
+        name = (spec.fallback or experiment.fallback).name
+        fallback.classifier.recipe = {**second.parameters, "name": name}
+        if fallback.classifier.digest == classifier.digest:
+            raise ExperimentError(
+                f"fallback '{name}' is the classifier itself: its decision would be the cancelled one; "
+                "expected another classifier, or other parameters"
+            )
+    if failures := bed.fit_all([monitor], classifier, workload, {monitor.name: rule}):
+        raise ComponentFailure("; ".join(failures.values()))
+    parts = [classifier.recipe, fallback.record(), spec.model_dump(), policy.parameters, monitor.parameters]
+    files = needed_files([*parts, experiment.policy.name, experiment.fallback.name], folder)
+    return Guard(
+        classifier,
+        monitor,
+        shape=workload.shape,
+        policy=policy,
+        fallback=fallback,
+        threads=experiment.threads,
+        provenance={
+            "workload": {
+                "name": workload.name,
+                "recipe": dict(workload.recipe),
+                "hash": workload.content_hash,
+                "sizes": {split.name: len(split) for split in workload.splits},
+            },
+            "experiment": record,
+            "experiment_commit": provenance.git_commit(folder),
+            "testbed_commit": provenance.git_commit(registry.HOME),
+            "notes": dict(monitor.notes()),
+        },
+        code=OwnCode(folder.resolve(), files).keep(),
+    )

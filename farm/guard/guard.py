@@ -1,0 +1,316 @@
+"""A classifier with its monitor, policy and fallback, ready to decide on images one after another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from farm.api import (
+    Cache,
+    Cancel,
+    Classifier,
+    Explanation,
+    Images,
+    Monitor,
+    Observation,
+    Policy,
+    Progress,
+    StrArray,
+    check_choice,
+)
+from farm.errors import ExperimentError, FarmError
+from farm.fallback import Fallback, NoFallback, SecondClassifier
+from farm.guard.images import AnyImage, as_input, is_single
+from farm.guard.own_code import OwnCode
+from farm.threads import ThreadLimit
+
+if TYPE_CHECKING:
+    from farm.config import Experiment
+
+BATCH = 64
+"""Of several images given at once, so many go through the classifier together."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of one image."""
+
+    accepted: bool
+    label: str | None
+    """The class to act upon: the prediction, or where it is cancelled what the fallback says, if anything."""
+    predicted: str
+    confidence: float
+    score: float
+    threshold: float
+    alarm: bool
+    why: str
+    """One line about a cancelled prediction or an alarm; empty where there is nothing to say."""
+    explanation: Explanation
+    classifier_time_us: float
+    monitor_time_us: float
+
+    def record(self) -> dict[str, Any]:
+        """Give it as JSON."""
+        return {**asdict(self), "explanation": self.explanation.record()}
+
+
+class Guard:
+    """Decides on images: accepts the classifier's prediction, or cancels it.
+
+    Calls in sequence are a stream: a policy, a fallback and a monitor that looks back remember what came
+    before, until `restart`. A monitor that looks back sees images one at a time, any other up to 64 together.
+
+    Parameters
+    ----------
+    classifier, monitor
+        The monitor is fitted on this classifier, and calibrated.
+    shape
+        Channels, height and width of the classifier's images, as its workload has them.
+    policy, fallback
+        What follows an alarm, and what takes a cancelled prediction's place: nothing, if not given.
+    threads
+        How many threads numerical libraries may use while it decides.
+    provenance
+        What is to be kept with it: data, experiment, versions.
+    code
+        The user's own modules that the components come from.
+
+    Examples
+    --------
+    >>> from farm.api import Context
+    >>> from farm.fitting import fit_monitors
+    >>> from farm.testing.fakes import FakeMonitor, TinyModel, tiny_workload
+    >>> workload = tiny_workload()
+    >>> classifier, monitor = TinyModel().classifier(workload, Context()), FakeMonitor(name="doubt")
+    >>> fit_monitors([monitor], classifier, workload)
+    {}
+    >>> guard = Guard(classifier, monitor, shape=workload.shape)
+    >>> black = guard(np.zeros((8, 8, 3), np.uint8))
+    >>> black.accepted, black.score > black.threshold, black.why
+    (False, True, 'the score is above the threshold')
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        monitor: Monitor,
+        *,
+        shape: tuple[int, int, int],
+        policy: Policy | None = None,
+        fallback: Fallback | None = None,
+        threads: int = 1,
+        provenance: Mapping[str, Any] | None = None,
+        code: OwnCode | None = None,
+    ) -> None:
+        self.classifier, self.monitor = classifier, monitor
+        self.shape = (shape[0], shape[1], shape[2])
+        self.policy = Cancel() if policy is None else policy
+        self.fallback: Fallback = NoFallback() if fallback is None else fallback
+        self.threads = threads
+        self.provenance = dict(provenance or {})
+        self.code = code or OwnCode(Path())
+        self.notes: tuple[str, ...] = ()
+        """What differs between here and where it was fitted, and may change scores."""
+        self._limit = ThreadLimit(threads)
+        self._seen = 0
+        self._check()
+
+    @classmethod
+    def fit(
+        cls,
+        experiment: Experiment | str | Path,
+        *,
+        monitor: str | None = None,
+        overrides: Sequence[str] = (),
+        folder: Path | str = ".",
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+    ) -> Guard:
+        """Fit what an experiment says, up to one of its monitors; nothing of its stream is made.
+
+        Parameters
+        ----------
+        experiment
+            A file, the name of one that ships with the testbed, or an experiment made from values.
+        monitor
+            Which of its monitors; may be left out where there is one.
+        overrides
+            Keys of the file to set, such as `monitors.0.tau=0.1`.
+        folder
+            Where relative paths and the user's modules are looked for, if the experiment is no file.
+        cache, progress
+            As for `Testbed`.
+        """
+        # Here, because nobody who loads a guard fits one.
+        from farm.guard.fitting import fit_guard
+
+        if not isinstance(experiment, str | Path):
+            return fit_guard(experiment, Path(folder), monitor, cache=cache, progress=progress)
+        from farm.config import load_experiment
+
+        found, where = load_experiment(str(experiment), overrides)
+        return fit_guard(found, where, monitor, cache=cache, progress=progress)
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Guard:
+        """Read a guard's folder, checking that it is complete and unchanged."""
+        from farm.guard.folder import load_guard
+
+        return load_guard(Path(folder))
+
+    def save(self, folder: Path | str) -> Path:
+        """Write everything to a new folder, whole or not at all."""
+        from farm.guard.folder import save_guard
+
+        return save_guard(self, Path(folder))
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap] # a text is one image, not many letters
+        self, image: AnyImage, track: str | None = None, *, explain: str = "all"
+    ) -> Decision: ...
+
+    @overload
+    def __call__(
+        self,
+        image: Sequence[AnyImage] | Iterable[AnyImage],
+        track: Sequence[str] | str | None = None,
+        *,
+        explain: str = "all",
+    ) -> list[Decision]: ...
+
+    def __call__(
+        self,
+        image: AnyImage | Iterable[AnyImage],
+        track: Sequence[str] | str | None = None,
+        *,
+        explain: str = "all",
+    ) -> Decision | list[Decision]:
+        """Decide on one image, or on several, which are taken for consecutive ones of a stream.
+
+        Parameters
+        ----------
+        image
+            A file, a Pillow image, a uint8 array H x W x C or H x W, a float32 array C x H x W in [0, 1] of
+            the classifier's own size; or several of them.
+        track
+            What is seen from one moment to the next, for policies and monitors that look back: a name, or
+            one for each image.
+        explain
+            Which decisions are explained: `all`, those `cancelled` or with an alarm, or `none`. It takes
+            time of its own.
+        """
+        check_choice("explain", explain, ("all", "cancelled", "none"))
+        single = is_single(image)
+        images: list[Any] = [image] if single else list(image)  # type: ignore[arg-type]
+        tracks = _tracks(track, len(images))
+        inputs = [as_input(one, self.shape, _name(one, i, single)) for i, one in enumerate(images)]
+        size = 1 if self.monitor.needs.order else BATCH
+        decisions: list[Decision] = []
+        with self._limit.held(), self.code:
+            for start in range(0, len(inputs), size):
+                rows = slice(start, start + size)
+                decisions += self._decide(
+                    np.stack(inputs[rows]), None if tracks is None else tracks[rows], explain
+                )
+        return decisions[0] if single else decisions
+
+    def restart(self) -> None:
+        """Forget what came before: a new stream begins."""
+        with self.code:
+            self.monitor.restart()
+        self.policy.reset()
+        self.fallback.reset()
+        self._seen = 0
+
+    def _decide(self, images: Images, track: StrArray | None, explain: str) -> list[Decision]:
+        ids = np.arange(self._seen, self._seen + len(images)).astype(str)
+        self._seen += len(images)
+        needs = self.monitor.needs
+        start = time.perf_counter_ns()
+        seen = self.classifier.observe(images, needs.layers, ids=ids, track=track, members=needs.members)
+        elapsed = time.perf_counter_ns() - start
+        verdict = self.monitor.judge(seen)
+        cancelled = self.policy.decide(verdict, seen)
+        labels = self.fallback.decide(cancelled, seen)
+        classes = self.classifier.classes
+        thresholds = np.broadcast_to(np.asarray(verdict.thresholds, dtype=np.float64), (len(images),))
+        decisions = []
+        for i in range(len(images)):
+            alarm, off = bool(verdict.alarms[i]), bool(cancelled[i])
+            told = explain == "all" or (explain == "cancelled" and (alarm or off))
+            explanation = self._explain(seen, i) if told else Explanation()
+            label = None if labels[i] < 0 else classes[labels[i]]
+            decisions.append(
+                Decision(
+                    accepted=not off,
+                    label=label,
+                    predicted=classes[seen.predicted[i]],
+                    confidence=float(seen.confidence[i]),
+                    score=float(verdict.scores[i]),
+                    threshold=float(thresholds[i]),
+                    alarm=alarm,
+                    why=self._why(alarm, off, label, explanation),
+                    explanation=explanation,
+                    classifier_time_us=elapsed / 1e3 / len(images),
+                    monitor_time_us=verdict.nanoseconds / 1e3 / len(images),
+                )
+            )
+        return decisions
+
+    def _explain(self, seen: Observation, i: int) -> Explanation:
+        try:
+            (explanation,) = self.monitor.explain(seen.take(slice(i, i + 1)))
+        except FarmError as error:  # the decision stands, whether or not somebody can say why
+            return Explanation(reason=f"not explained: {error}")
+        return explanation
+
+    def _why(self, alarm: bool, cancelled: bool, label: str | None, explanation: Explanation) -> str:
+        if not alarm and not cancelled:
+            return ""
+        if alarm:
+            told = explanation.reason or "the score is above the threshold"
+            if not cancelled:
+                told += f"; policy '{self.policy.name}' lets it pass"
+        else:
+            told = f"no alarm, but policy '{self.policy.name}' cancels after earlier ones"
+        if cancelled and label is not None:
+            told += f"; fallback: '{label}'"
+        return told
+
+    def _check(self) -> None:
+        who = f"monitor '{self.monitor.name}'"
+        _ = self.monitor.calibration  # raises where there is none
+        fitted_on = self.monitor.classifier
+        same = getattr(fitted_on, "inner", fitted_on) is self.classifier
+        if not same and fitted_on.digest != self.classifier.digest:
+            raise ExperimentError(
+                f"{who} was fitted on another classifier ('{fitted_on.name}'); expected "
+                f"'{self.classifier.name}' itself"
+            )
+        if isinstance(self.fallback, SecondClassifier):
+            second = self.fallback.classifier
+            if second.classes != self.classifier.classes:
+                raise ExperimentError(
+                    f"fallback '{second.name}' counts other classes than classifier "
+                    f"'{self.classifier.name}'; expected the same, in the same order"
+                )
+
+
+def _tracks(track: Sequence[str] | str | None, n: int) -> StrArray | None:
+    if track is None:
+        return None
+    names = [track] * n if isinstance(track, str) else [str(name) for name in track]
+    if len(names) != n:
+        raise ExperimentError(f"track has {len(names)} names for {n} images; expected one name, or one each")
+    return np.array(names, dtype=np.str_)
+
+
+def _name(image: Any, i: int, single: bool) -> str:
+    if isinstance(image, str | Path):
+        return str(image)
+    return "the image" if single else f"image {i}"

@@ -1,0 +1,53 @@
+"""Where boxes are: a layer's own neurons, or their principal components."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from farm.api import IntArray
+from monitors._layer_boxes import Points, Space
+from monitors._reasons import heaviest
+
+
+class Neurons(Space):
+    """Some of the layer's own values, the same for every class."""
+
+    def __init__(self, chosen: IntArray) -> None:
+        self._chosen = chosen
+
+    def project(self, features: Points, label: IntArray) -> Points:
+        """Take them."""
+        del label
+        return features[:, self._chosen]
+
+    def place(self, layer: str, dimension: int) -> str:
+        """Name the neuron."""
+        return f"{layer}[{self._chosen[dimension]}]"
+
+    def parts(
+        self, layer: str, features: Points, label: int, outside: Points, towards: int
+    ) -> dict[str, float]:
+        """Give the neurons that are outside, each with how far."""
+        del features, label, towards
+        return heaviest(layer, outside.astype(np.float64), self._chosen)
+
+
+class Components(Space):
+    """Each class's first principal components."""
+
+    def __init__(self, mean: Points, axes: Points) -> None:
+        self._mean, self._axes = mean, axes
+
+    def project(self, features: Points, label: IntArray) -> Points:
+        """Put each row into its class's plane."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what is absurdly large is outside
+            centred = (features - self._mean[label])[:, :, None]
+            projected: Points = (self._axes[label] @ centred)[:, :, 0]
+        return projected
+
+    def parts(
+        self, layer: str, features: Points, label: int, outside: Points, towards: int
+    ) -> dict[str, float]:
+        """Give the neurons whose weight times deviation adds most to the deciding component."""
+        off = features.astype(np.float64) - self._mean[label]
+        return heaviest(layer, towards * self._axes[label, int(outside.argmax())] * off)

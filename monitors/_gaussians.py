@@ -1,0 +1,60 @@
+"""Gaussians of one covariance, in the space where it is the unit matrix: distances there are plain ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from farm.api import Features, FloatArray, State
+
+ROUNDING = float(np.finfo(np.float32).eps)
+
+
+def gaussians(name: str, centred: FloatArray, means: FloatArray, features: Features) -> State:
+    """Give the origin, the whitening factor and the means: factor @ factor.T is the precision matrix."""
+    variances, directions = np.linalg.eigh(centred.T @ centred / len(centred))
+    # What float32 cannot tell from a constant: a deviation of its rounding error at the features' size.
+    size = max(float(variances[-1]), float(np.square(features, dtype=np.float64).mean()))
+    floor = len(variances) * ROUNDING**2 * size
+    kept = variances > floor
+    factor = directions[:, kept] / np.sqrt(variances[kept])
+    origin = means.mean(axis=0)
+    white = (means - origin) @ factor
+    arrays = {"origin": origin, "factor": factor, "means": white, "centres": means}
+    return {f"{name}.{part}": array for part, array in arrays.items()}
+
+
+class WhitenedMeans(NamedTuple):
+    """Squared distances in a whitened space, where they are plain Euclidean ones."""
+
+    origin: FloatArray
+    factor: FloatArray
+    means: FloatArray
+    """One row a class, already whitened."""
+    centres: FloatArray
+    """The same as they are."""
+
+    @classmethod
+    def load(cls, name: str, state: State) -> WhitenedMeans:
+        """Unpack the arrays of this name."""
+        arrays = (np.asarray(state[f"{name}.{part}"], dtype=np.float64) for part in cls._fields)
+        return cls(*map(np.ascontiguousarray, arrays))
+
+    def nearest(self, features: Features) -> FloatArray:
+        """Give each row's squared distance to the mean nearest to it."""
+        # |x - m|^2 = |x|^2 - 2 x.m + |m|^2: one product for all classes, and |x|^2 plays no part in which.
+        white = (features - self.origin) @ self.factor
+        cross = np.square(self.means).sum(axis=1) - 2.0 * (white @ self.means.T)
+        result: FloatArray = np.maximum(np.square(white).sum(axis=1) + cross.min(axis=1), 0.0)
+        return result
+
+    def parts(self, features: Features) -> tuple[int, FloatArray]:
+        """Give one row's nearest mean, and what each feature adds to the squared distance from it.
+
+        With x - m the difference and P the precision, (x - m)' P (x - m) is a sum over the features of x - m.
+        """
+        white = (features - self.origin) @ self.factor
+        which = int(np.square(white - self.means).sum(axis=1).argmin())
+        parts: FloatArray = (features - self.centres[which]) * (self.factor @ (white - self.means[which]))
+        return which, parts

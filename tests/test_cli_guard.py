@@ -1,0 +1,248 @@
+"""`farm fit` and `farm decide` as a person meets them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from farm.cli import main
+from farm.guard import Guard
+
+MODULE = '''
+import numpy as np
+from farm.api import Explanation, Monitor
+
+def predict(images):
+    level = images.mean(axis=(1, 2, 3))
+    return np.stack([1 - level, level], axis=1)
+
+class Level(Monitor):
+    """How far an image's brightness is from what training data have."""
+
+    def _fit(self, data):
+        levels = np.concatenate([o.images.mean(axis=(1, 2, 3)) for o, _ in data])
+        return {"low": levels.min(), "high": levels.max()}
+
+    def _load(self, state):
+        self._low, self._high = float(state["low"]), float(state["high"])
+
+    def _score(self, observation):
+        level = observation.images.mean(axis=(1, 2, 3))
+        return np.maximum(self._low - level, level - self._high)
+
+    def _explain(self, observation):
+        level = float(observation.images.mean())
+        return Explanation(
+            reason=f"brightness {level:.2f}, training data have {self._low:.2f} to {self._high:.2f}",
+            contributions={"brightness": level},
+            nearest=("data/train/3", "data/train/5"),
+        )
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Two classes, dark and bright, a monitor of brightness, and some images."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "theirs.py").write_text(MODULE)
+    rng = np.random.default_rng(0)
+    made: dict[str, np.ndarray] = {}
+    for split, n in (("train", 80), ("test", 20)):
+        labels = np.arange(n) % 2
+        dark = rng.integers(0, 100, (n, 8, 8, 3), dtype=np.uint8)
+        made[f"x_{split}"] = dark + np.uint8(150) * labels[:, None, None, None].astype(np.uint8)
+        made[f"y_{split}"] = labels
+    np.savez(tmp_path / "data.npz", **made)
+    (tmp_path / "images").mkdir()
+    for name, image in (("dark", made["x_test"][0]), ("bright", made["x_test"][1])):
+        Image.fromarray(image).save(tmp_path / "images" / f"{name}.png")
+    Image.new("RGB", (8, 8), (255, 255, 255)).save(tmp_path / "images" / "white.png")
+    yield tmp_path
+    sys.modules.pop("theirs", None)
+
+
+@pytest.fixture
+def write(folder):
+    def experiment(**changed: Any) -> str:
+        values = {
+            "workload": {"name": "npz", "path": "data.npz"},
+            "classifier": {"name": "function", "function": "theirs:predict"},
+            "monitors": [{"name": "theirs:Level", "as": "level"}],
+            "calibration": {"method": "id-extreme"},
+        }
+        (folder / "mine.yaml").write_text(yaml.safe_dump(values | changed))
+        return "mine.yaml"
+
+    return experiment
+
+
+@pytest.fixture
+def guard(write, capsys) -> str:
+    assert main(["fit", write(), "--out", "guard", "--quiet"]) == 0
+    capsys.readouterr()
+    return "guard"
+
+
+@pytest.fixture
+def fails(capsys):
+    def run(*arguments: str, code: int = 2) -> str:
+        assert main(arguments) == code
+        (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("farm: ")]
+        return line
+
+    return run
+
+
+def test_fit_says_what_it_made_and_what_to_do_next(write, folder, capsys) -> None:
+    assert main(["fit", write(), "--out", "there/guard", "--quiet"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    lines = printed.out.splitlines()
+    assert lines[0] == "classifier  function, 2 classes of 'data'"
+    assert lines[1].startswith("monitor     level, threshold ")
+    assert lines[1].endswith(", which accepts 100.0% of 16 validation images")
+    assert lines[2:4] == ["policy      cancel; fallback: none", "your code   theirs.py"]
+    assert lines[5].startswith("Written to there/guard (0.0 MB) in ")
+    assert "farm decide there/guard IMAGE..." in printed.out
+    assert Guard.load(folder / "there" / "guard").monitor.name == "level"
+
+
+def test_fit_takes_a_monitor_and_settings(write, folder, capsys) -> None:
+    path = write(monitors=["max-softmax", "random"])
+    arguments = ["fit", path, "--monitor", "random", "--set", "monitors.1.rate=0.25", "--out", "g", "--quiet"]
+    assert main([*arguments, "--set", "policy={name: m-of-n, m: 2, n: 3}", "--set", "fallback=last"]) == 0
+    loaded = Guard.load(folder / "g")
+    assert loaded.monitor.parameters == {"rate": 0.25}
+    assert loaded.policy.parameters == {"m": 2, "n": 3, "within": "stream"}
+    assert "policy      m-of-n; fallback: last" in capsys.readouterr().out
+
+
+def test_mistakes_of_fit(write, folder, fails) -> None:
+    path = write(monitors=["max-softmax", "random"])
+    told = "experiment 'mine' has 2 monitors (max-softmax, random); choose one with --monitor NAME"
+    assert fails("fit", path, "--out", "g") == f"farm: {told}"
+    assert "has no monitor 'rand'; did you mean 'random'?" in fails(
+        "fit", path, "--out", "g", "--monitor", "rand"
+    )
+    (folder / "full").mkdir()
+    (folder / "full" / "x").touch()
+    assert "full exists already" in fails("fit", path, "--out", "full")
+    assert "is neither a file nor shipped" in fails("fit", "nothing", "--out", "g")
+    raising = write(monitors=[{"name": "callable", "function": "theirs:no_such"}])
+    assert "has no 'no_such'" in fails("fit", raising, "--out", "g")
+    assert not (folder / "g").exists()
+
+
+def test_decide_prints_one_line_an_image(guard, capsys) -> None:
+    assert main(["decide", guard, "images/dark.png", "images/white.png"]) == 0
+    head, dark, white, empty, total = capsys.readouterr().out.splitlines()
+    assert head.split() == ["image", "decision", "class", "confidence", "score", "threshold", "why"]
+    assert dark.split()[:3] == ["images/dark.png", "ACCEPT", "data-00"]
+    assert len(dark.split()) == 6
+    assert white.split()[:4] == ["images/white.png", "CANCEL", "data-01", "1.000"]
+    assert "brightness 1.00, training data have 0." in white
+    assert float(white.split()[4]) > float(white.split()[5])
+    assert (empty, total) == ("", "1 accepted, 1 cancelled")
+    columns = {line.index(word) for line, word in ((head, "decision"), (dark, "ACCEPT"), (white, "CANCEL"))}
+    assert len(columns) == 1
+
+
+def test_decide_explains_more_where_it_is_asked(guard, capsys) -> None:
+    assert main(["decide", guard, "images/dark.png", "--why"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "brightness 0." in lines[1]
+    assert lines[2].strip().startswith("brightness: 0.")
+    assert lines[3].strip() == "nearest training images: data/train/3, data/train/5"
+
+
+def test_decide_on_a_folder_in_the_order_of_names(guard, capsys) -> None:
+    assert main(["decide", guard, "images", "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    names = [record["image"] for record in records]
+    assert names == [f"images/{name}.png" for name in ("bright", "dark", "white")]
+    white = records[2]
+    assert white["accepted"] is False
+    assert white["label"] is None
+    assert white["predicted"] == "data-01"
+    assert white["alarm"] is True
+    assert white["score"] > white["threshold"]
+    assert white["explanation"]["nearest"] == ["data/train/3", "data/train/5"]
+    assert records[0]["label"] == records[0]["predicted"] == "data-01"
+    assert records[0]["explanation"]["reason"].startswith("brightness")
+    assert records[0]["error"] is None
+
+
+def test_decide_writes_csv(guard, capsys) -> None:
+    assert main(["decide", guard, "images/dark.png", "images/white.png", "--format", "csv"]) == 0
+    dark, white = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (dark["accepted"], dark["label"], dark["why"], dark["error"]) == ("True", "data-00", "", "")
+    assert (white["accepted"], white["label"]) == ("False", "")
+    assert white["why"].startswith("brightness 1.00")
+    assert float(white["score"]) > float(white["threshold"])
+
+
+@pytest.mark.parametrize("style", ["table", "json", "csv"])
+def test_an_unreadable_image_does_not_stop_the_others(guard, folder, capsys, style) -> None:
+    (folder / "bad.png").write_bytes((folder / "images" / "dark.png").read_bytes()[:60])
+    arguments = ["decide", guard, "bad.png", "gone.png", "images/dark.png", "--format", style]
+    assert main(arguments) == 1
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == [
+        "farm: bad.png: truncated or damaged",
+        "farm: gone.png: cannot be read (No such file or directory)",
+    ]
+    if style == "table":
+        lines = printed.out.splitlines()
+        assert lines[1].split()[:2] == ["bad.png", "ERROR"]
+        assert lines[1].endswith("truncated or damaged")
+        assert lines[3].split()[:2] == ["images/dark.png", "ACCEPT"]
+        assert lines[-1] == "1 accepted, 2 unreadable"
+    elif style == "json":
+        bad, gone, dark = json.loads(printed.out)
+        assert bad == {"image": "bad.png", "error": "truncated or damaged"}
+        assert gone["error"].startswith("cannot be read")
+        assert dark["accepted"] is True
+    else:
+        bad, _, dark = csv.DictReader(io.StringIO(printed.out))
+        assert (bad["error"], bad["accepted"]) == ("truncated or damaged", "")
+        assert dark["accepted"] == "True"
+
+
+def test_the_exit_code_does_not_tell_decisions(guard) -> None:
+    assert main(["decide", guard, "images/white.png"]) == 0
+
+
+def test_images_are_a_stream(write, folder, capsys) -> None:
+    experiment = write(policy={"name": "latching"}, fallback="last")
+    assert main(["fit", experiment, "--out", "g", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["decide", "g", "images/dark.png", "images/white.png", "images/bright.png"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines[1:4]] == ["ACCEPT", "CANCEL", "CANCEL"]
+    assert lines[2].endswith("; fallback: 'data-00'")
+    assert "no alarm, but policy 'latching' cancels after earlier ones; fallback: 'data-00'" in lines[3]
+
+
+def test_mistakes_of_decide(guard, folder, fails) -> None:
+    assert "nothing is no folder; expected one that `farm fit` wrote" in fails("decide", "nothing", "x.png")
+    (folder / "empty").mkdir()
+    assert "empty has no image in it" in fails("decide", guard, "empty")
+    (folder / "guard" / "monitor.npz").write_bytes(b"")
+    assert "was changed or truncated" in fails("decide", guard, "images")
+
+
+def test_other_versions_are_told(guard, folder, capsys, monkeypatch) -> None:
+    found = Guard.load(guard)
+    found.notes = ("torch is 9 here, and was 8 when the guard was fitted",)
+    monkeypatch.setattr(Guard, "load", lambda folder: found)
+    assert main(["decide", guard, "images/dark.png"]) == 0
+    assert capsys.readouterr().err == "farm: note: torch is 9 here, and was 8 when the guard was fitted\n"

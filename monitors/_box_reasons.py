@@ -18,7 +18,7 @@ def reason_of(box: NearestBox | None, name: str, *, in_widths: bool) -> Explanat
     if box.outside > 0:
         where = f"{box.outside:.3g}{unit} outside of the nearest box of class '{name}'"
     else:
-        where = f"inside a box of class '{name}', {-box.outside:.3g}{unit} from its nearest side"
+        where = f"inside a box of class '{name}', {abs(box.outside):.3g}{unit} from its nearest side"
     return Explanation(
         reason=f"{where}: {box.place} is {box.value:.4g}, the box from {box.low:.4g} to {box.high:.4g}",
         contributions=box.parts,

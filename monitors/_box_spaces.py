@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farm.api import IntArray
 from monitors._layer_boxes import Points, Space
@@ -25,7 +26,7 @@ class Neurons(Space):
         return f"{layer}[{self._chosen[dimension]}]"
 
     def parts(
-        self, layer: str, features: Points, label: int, outside: Points, towards: int
+        self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
     ) -> dict[str, float]:
         """Give the neurons that are outside, each with how far."""
         del features, label, towards
@@ -46,7 +47,7 @@ class Components(Space):
         return projected
 
     def parts(
-        self, layer: str, features: Points, label: int, outside: Points, towards: int
+        self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
     ) -> dict[str, float]:
         """Give the neurons whose weight times deviation adds most to the deciding component."""
         off = features.astype(np.float64) - self._mean[label]

@@ -30,12 +30,12 @@ class Space(ABC):
         return f"component {dimension} of {layer}"
 
     def parts(
-        self, layer: str, features: Points, label: int, outside: Points, towards: int
+        self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
     ) -> Mapping[str, float]:
         """Say which of one row's values put it where it is, and how much each adds.
 
-        `outside` is how far it is outside of the nearest box in each dimension, and `towards` is 1 where it is
-        nearer to the upper side in the dimension that decides, else -1.
+        `outside` is how far it is outside of the nearest box in each dimension, and `towards` is 1 where it
+        is nearer to the upper side in the dimension that decides, else -1.
         """
         del layer, features, label, outside, towards
         return {}
@@ -130,10 +130,10 @@ class LayerBoxes:
             ),
         )
 
-    def _distances(self, points: Points, label: IntArray) -> Points:
+    def _distances(self, points: Points, label: IntArray) -> NDArray[np.floating]:
         """Give instances x clusters x dimensions."""
         points = points[:, None]
-        outside: Points = np.maximum(self._low[label] - points, points - self._high[label])
+        outside: NDArray[np.floating] = np.maximum(self._low[label] - points, points - self._high[label])
         if self._in_widths:
             with np.errstate(over="ignore"):  # infinitely far outside, as it should be
                 outside = outside / self._unit[label]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import py_compile
 import re
 import shutil
 import subprocess
@@ -340,13 +342,33 @@ def test_a_users_own_import_of_the_same_name_is_left_alone(saved, place, tmp_pat
     del sys.modules["my_gain"]
 
 
-def test_no_compiled_code_is_left_in_the_folder_or_used(copy, place) -> None:
+def test_compiled_code_is_neither_left_in_the_folder_nor_used(copy, place, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     expected = Guard.load(copy)(images(place)[0]).confidence
     assert not list(copy.rglob("*.pyc"))
-    cached = copy / "code" / "__pycache__"
-    cached.mkdir()
-    (cached / f"my_gain.cpython-{sys.version_info[0]}{sys.version_info[1]}.pyc").write_bytes(b"rubbish")
+    # Compiled code that claims to be of this very source, and is of another of the same size and time.
+    source = copy / "code" / "my_gain.py"
+    whole, times = source.read_text(), (source.stat().st_atime, source.stat().st_mtime)
+    source.write_text(whole.replace("2.0", "9.0"))
+    os.utime(source, times)
+    py_compile.compile(str(source), doraise=True)
+    assert list(copy.rglob("*.pyc"))
+    source.write_text(whole)
+    os.utime(source, times)
     assert Guard.load(copy)(images(place)[0]).confidence == expected
+
+
+def test_a_monitor_may_have_its_own_policy_and_fallback(place) -> None:
+    own = {"name": "knn", "policy": {"name": "m-of-n", "m": 1, "n": 2}, "fallback": "last"}
+    guard = fit(place, "knn", monitors=[own, "patterns"], policy="latching")
+    assert (guard.policy.name, guard.fallback.record()) == ("m-of-n", {"name": "last"})
+    other = fit(place, "patterns", monitors=[own, "patterns"], policy="latching")
+    assert (other.policy.name, other.fallback.record()) == ("latching", {"name": "none"})
+
+
+def test_a_fallback_that_is_the_classifier_itself_is_refused(place) -> None:
+    with pytest.raises(ExperimentError, match="fallback 'module' is the classifier itself"):
+        fit(place, "knn", fallback=EXPERIMENT["classifier"])
 
 
 # Damage ----------------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def test_a_component_goes_by_its_registered_name_or_its_alias():
         ("oob", {"clusters": "3"}, "monitor 'oob': clusters is '3'; expected int"),
         ("oob", {"clusters": True}, "monitor 'oob': clusters is True; expected int"),
         ("oob", {"neurons": 3}, "monitor 'oob': neurons is 3; expected str | Sequence[int]"),
-        ("oob", {"layer": 1}, "monitor 'oob': layer is 1; expected str"),
+        ("knn", {"layer": 1}, "monitor 'knn': layer is 1; expected str"),
         ("random", {"rate": None}, "monitor 'random': rate is None; expected float"),
     ],
 )

@@ -1,0 +1,385 @@
+"""Why a score is what it is: worked by hand, and rules that the explanations of all monitors keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from farm import registry
+from farm.api import Explanation, Labelled, Monitor, Observation
+from farm.fitting import Material
+from farm.testing.fakes import FakeClassifier
+from monitors._neighbours import as_bytes
+from monitors._reasons import MOST, heaviest
+from monitors.mahalanobis import Mahalanobis, RelativeMahalanobis
+from monitors.nearest import NearestNeighbourGuidance, NearestNeighbours
+from monitors.oob import OutsideTheBox, OutsideTheBoxPCA
+from monitors.oob_isomap import OutsideTheBoxIsomap
+from monitors.pattern_bdd import PatternDiagram
+from monitors.patterns import ActivationPatterns
+
+ALONE: dict[str, dict[str, Any]] = {
+    "vote": {"members": ["energy", "knn"]},
+    "fusion": {"members": ["energy", "oob-pca"]},
+    "callable": {"function": "farm.testing.fakes:doubt"},
+    "pytorch-ood": {"detector": "KNN"},
+}
+"""Parameters of those monitors that need some."""
+EXPLAINED = {
+    *("knn", "nnguide", "mahalanobis", "relative-mahalanobis", "patterns", "patterns-bdd"),
+    *("oob", "oob-pca", "oob-isomap"),
+}
+NEURON = re.compile(r"(.+)\[(\d+)\]")
+
+
+@pytest.fixture(scope="module", params=sorted(registry.entries("monitor")))
+def monitor(request, fitted) -> Monitor:
+    if request.param == "pytorch-ood":
+        pytest.importorskip("pytorch_ood", reason="the extra 'ood' is not installed")
+    if request.param == "patterns-bdd":
+        pytest.importorskip("dd", reason="the extra 'bdd' is not installed")
+    return fitted(registry.monitor(request.param, **ALONE.get(request.param, {})))
+
+
+def some(observation: Observation) -> Observation:
+    return observation.take(np.arange(0, len(observation), 40))
+
+
+# Rules that hold for all ---------------------------------------------------------------------------------
+
+
+def test_explanations_are_finite_json_in_order_of_weight(small, monitor) -> None:
+    for explanation in monitor.explain(some(small.test)):
+        assert isinstance(explanation, Explanation)
+        json.dumps(explanation.record(), allow_nan=False)
+        weights = list(explanation.contributions.values())
+        assert np.isfinite(weights).all()
+        assert weights == sorted(weights, reverse=True)
+        assert "\n" not in explanation.reason
+        assert set(explanation.nearest) <= set(small.workload.train.ids)
+        if monitor.name in EXPLAINED:
+            assert explanation.reason
+
+
+def test_whoever_names_a_neuron_means_it(small, monitor) -> None:
+    """Another value of the neuron that weighs most gives another score."""
+    rows = some(small.test)
+    for i, explanation in enumerate(monitor.explain(rows)):
+        if not explanation.contributions:
+            continue
+        top = next(iter(explanation.contributions))
+        if not (match := NEURON.fullmatch(top)):
+            continue  # a member monitor, not a neuron
+        layer, neuron = match.group(1), int(match.group(2))
+        one = rows.take(slice(i, i + 1))
+        values = one.activations[layer].copy()
+        flat = values.reshape(-1)
+        before = monitor.score(one)[0]
+        scores = []
+        for value in (-1.0, flat[neuron] * 2 + 1, 0.0, 100.0):
+            flat[neuron] = value
+            changed = dataclasses.replace(one, activations={**one.activations, layer: values})
+            scores.append(monitor.score(changed)[0])
+        assert any(score != before for score in scores), (top, before)
+
+
+def test_constant_and_huge_values_are_explained_too(small, monitor) -> None:
+    layers = tuple(small.test.activations)
+    for value in (0.0, 1e20, 3e38):
+        seen = small.classifier.observe(np.ones((1, 1, 16, 16), np.float32), layers)
+        activations = {k: np.full_like(v, value) for k, v in seen.activations.items()}
+        with np.errstate(all="ignore"):
+            told = monitor.explain(dataclasses.replace(seen, activations=activations))
+        json.dumps(told[0].record(), allow_nan=False)
+
+
+def test_explaining_changes_no_score(small, monitor) -> None:
+    rows = some(small.test)
+    monitor.restart()
+    before = monitor.score(rows)
+    monitor.explain(rows)
+    after = monitor.score(rows)
+    monitor.restart()
+    np.testing.assert_array_equal(monitor.score(rows), before)
+    if not monitor.needs.order:
+        np.testing.assert_array_equal(after, before)
+
+
+# A small world in which everything can be worked by hand -------------------------------------------------
+
+
+def seen(rows: list[list[float]], predicted: list[int], ids: list[str] | None = None) -> Observation:
+    n = len(rows)
+    probabilities = np.full((n, 2), 0.25)
+    probabilities[np.arange(n), predicted] = 0.75
+    return Observation(
+        ids=np.array(ids or [f"image-{i}" for i in range(n)]),
+        images=np.zeros((n, 1, 1, 1), np.float32),
+        probabilities=probabilities,
+        predicted=np.array(predicted),
+        confidence=probabilities.max(axis=1),
+        logits=np.log(probabilities).astype(np.float32),
+        activations={"last-hidden": np.array(rows, dtype=np.float32)},
+    )
+
+
+def fit(monitor: Monitor, rows: list[list[float]], labels: list[int], **more: Any) -> Monitor:
+    data = [Labelled(seen(rows, labels, **more), np.array(labels))]
+    classifier = FakeClassifier(
+        lambda images: np.full((len(images), 2), 0.5),
+        ("cat", "dog"),
+        layers={"last-hidden": lambda images: np.zeros((len(images), len(rows[0])))},
+        logits=lambda images: np.zeros((len(images), 2)),
+    )
+    return monitor.fit(Material(("cat", "dog"), 0, data, data), classifier)  # type: ignore[arg-type]
+
+
+def explain(monitor: Monitor, row: list[float], predicted: int = 0) -> Explanation:
+    (explanation,) = monitor.explain(seen([row], [predicted]))
+    return explanation
+
+
+CORNERS = [[1.0, 5.0, 2.0], [3.0, 7.0, 2.0], [1.0, 7.0, 2.0], [3.0, 5.0, 2.0]]
+
+
+def two_classes(rows: list[list[float]]) -> tuple[list[list[float]], list[int]]:
+    return rows + [[-v for v in row] for row in rows], [0] * len(rows) + [1] * len(rows)
+
+
+def test_a_box_names_the_neurons_that_are_outside_and_by_how_much() -> None:
+    """Class cat has neuron 0 in [1, 3], neuron 1 in [5, 7] and neuron 2 at 2."""
+    monitor = fit(OutsideTheBox(neurons="all", clusters=1), *two_classes(CORNERS))
+    told = explain(monitor, [3.5, 4.25, 2.0])
+    assert monitor.score(seen([[3.5, 4.25, 2.0]], [0])).tolist() == [0.75]
+    assert told.reason == (
+        "0.75 outside of the nearest box of class 'cat': last-hidden[1] is 4.25, the box from 5 to 7"
+    )
+    assert told.contributions == {"last-hidden[1]": 0.75, "last-hidden[0]": 0.5}
+    assert told.details == {
+        "class": "cat",
+        "box": 0,
+        "dimension": "last-hidden[1]",
+        "value": 4.25,
+        "low": 5.0,
+        "high": 7.0,
+    }
+
+
+def test_a_box_in_widths_counts_in_widths() -> None:
+    rows = [[0.0, 0.0], [4.0, 1.0]]
+    monitor = fit(OutsideTheBox(neurons="all", clusters=1, tau_unit="width"), *two_classes(rows))
+    told = explain(monitor, [6.0, 2.0])
+    assert told.contributions == {"last-hidden[1]": 1.0, "last-hidden[0]": 0.5}
+    assert told.reason.startswith("1 widths outside of the nearest box of class 'cat': last-hidden[1] is 2")
+
+
+def test_inside_a_box_its_nearest_side_is_told() -> None:
+    monitor = fit(OutsideTheBox(neurons=[0, 1], clusters=1), *two_classes(CORNERS))
+    told = explain(monitor, [2.0, 5.25, 9.0])
+    assert told.reason == (
+        "inside a box of class 'cat', 0.25 from its nearest side: last-hidden[1] is 5.25, the box from 5 to 7"
+    )
+    assert told.contributions == {}
+
+
+def test_the_nearest_of_several_boxes_is_told() -> None:
+    rows = [[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [11.0, 0.0]]
+    monitor = fit(OutsideTheBox(neurons=[0], clusters=2), *two_classes(rows))
+    near_low, near_high = explain(monitor, [2.0, 0.0]), explain(monitor, [9.5, 0.0])
+    assert (near_low.details["low"], near_low.details["high"]) == (0.0, 1.0)
+    assert (near_high.details["low"], near_high.details["high"]) == (10.0, 11.0)
+    assert near_low.details["box"] != near_high.details["box"]
+    assert near_high.contributions == {"last-hidden[0]": 0.5}
+
+
+def test_a_class_without_box_says_so() -> None:
+    monitor = fit(OutsideTheBox(neurons="all", clusters=1), CORNERS, [0] * 4)
+    assert explain(monitor, [0.0, 0.0, 0.0], 1).reason == "class 'dog' has no box, so that nothing is inside"
+
+
+@pytest.mark.parametrize("value", [9.0, -5.0])
+def test_a_component_is_taken_apart_into_its_neurons(value) -> None:
+    """All of class cat's spread is along (0.6, 0.8), so this is its first component, whatever its sign."""
+    rows = [[0.6 * t, 0.8 * t, 1.0] for t in (-2.0, -1.0, 0.0, 1.0, 2.0)]
+    monitor = fit(OutsideTheBoxPCA(dimensions=1, clusters=1), *two_classes(rows))
+    row = [0.6 * value, 0.8 * value, 1.0]
+    told = explain(monitor, row)
+    np.testing.assert_allclose(monitor.score(seen([row], [0])), abs(value) - 2, rtol=1e-5)
+    assert list(told.contributions) == ["last-hidden[1]", "last-hidden[0]"]
+    np.testing.assert_allclose(
+        list(told.contributions.values()), [0.64 * abs(value), 0.36 * abs(value)], rtol=1e-5
+    )
+    np.testing.assert_allclose(sum(told.contributions.values()), abs(told.details["value"]), rtol=1e-5)
+    assert "component 0 of last-hidden is" in told.reason
+
+
+def test_of_several_layers_the_one_that_decides_is_told(small, fitted) -> None:
+    monitor = fitted(OutsideTheBox(neurons="first-last", layer=["last-hidden", "conv2"], tau_unit="width"))
+    rows = some(small.test)
+    scores = {
+        layer: fitted(OutsideTheBox(neurons="first-last", layer=layer, tau_unit="width")).score(rows)
+        for layer in ("last-hidden", "conv2")
+    }
+    told = monitor.explain(rows)
+    decided = ["last-hidden" if a >= b else "conv2" for a, b in zip(*scores.values(), strict=True)]
+    assert len(set(decided)) == 2
+    assert [e.details["dimension"].partition("[")[0] for e in told] == decided
+
+
+def test_an_embedding_tells_its_box(small, fitted) -> None:
+    told = fitted(OutsideTheBoxIsomap(landmarks=60)).explain(some(small.test))
+    assert all(re.search(r"component [01] of last-hidden is", e.reason) for e in told)
+    assert all(e.contributions == {} for e in told)
+
+
+@pytest.mark.parametrize("make", [ActivationPatterns, PatternDiagram])
+def test_patterns_name_the_neurons_that_differ(make) -> None:
+    if make is PatternDiagram:
+        pytest.importorskip("dd", reason="the extra 'bdd' is not installed")
+    rows = [[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 1.0]]
+    monitor = fit(make(), rows, [0, 0])
+    told = explain(monitor, [3.0, 0.0, 0.0, 2.0, 0.0])
+    # 10010 differs from 11000 in neurons 1 and 3, and from 00111 in three.
+    assert told.reason == (
+        "2 neurons differ from the nearest pattern seen with class 'cat': "
+        "1 that are on only here, 1 only there"
+    )
+    assert told.contributions == {"last-hidden[1]": 1.0, "last-hidden[3]": 1.0}
+    assert told.details == {"differing": 2}
+    assert explain(monitor, rows[1]).contributions == {}
+    assert (
+        explain(monitor, rows[1]).reason == "0 neurons differ from the nearest pattern seen with class 'cat'"
+    )
+    assert explain(monitor, rows[0], 1).reason == "no pattern was seen with class 'dog'"
+
+
+@pytest.mark.parametrize("make", [ActivationPatterns, PatternDiagram])
+def test_neurons_that_do_not_count_are_not_named(make) -> None:
+    if make is PatternDiagram:
+        pytest.importorskip("dd", reason="the extra 'bdd' is not installed")
+    monitor = fit(make(neurons=[0, 3]), [[1.0, 1.0, 1.0, 1.0]], [0])
+    assert explain(monitor, [1.0, 0.0, 0.0, 0.0]).contributions == {"last-hidden[3]": 1.0}
+
+
+@pytest.mark.parametrize("make", [ActivationPatterns, PatternDiagram])
+def test_of_many_differing_neurons_some_are_named(small, fitted, make) -> None:
+    if make is PatternDiagram:
+        pytest.importorskip("dd", reason="the extra 'bdd' is not installed")
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(1, 128)).astype(np.float32)
+    one = dataclasses.replace(small.test.take(slice(0, 1)), activations={"last-hidden": features})
+    monitor = fitted(make())
+    distance = monitor.score(one)[0]
+    assert distance > MOST
+    (told,) = monitor.explain(one)
+    assert told.reason.startswith(f"{distance:.0f} neurons differ")
+    assert len(told.contributions) == MOST
+    # Turned round all together, they bring it as much nearer as they are many.
+    for name in told.contributions:
+        features[0, int(NEURON.fullmatch(name).group(2))] *= -1
+    assert monitor.score(one)[0] == distance - MOST
+
+
+def test_a_squared_distance_is_the_sum_of_its_neurons() -> None:
+    """Two classes at (0, 0) and (10, 0), each spread by (1, 2): a variance of 1 and 4, nothing shared."""
+    spread = [[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]]
+    rows = spread + [[a + 10, b] for a, b in spread]
+    monitor = fit(Mahalanobis(), rows, [0] * 4 + [1] * 4)
+    told = explain(monitor, [7.0, 4.0])
+    # From (10, 0): 3 standard deviations in one, and 2 in the other.
+    assert told.reason == "3.61 standard deviations off the nearest class, 'dog'"
+    np.testing.assert_allclose(list(told.contributions.values()), [9, 4], rtol=1e-6)
+    assert list(told.contributions) == ["last-hidden[0]", "last-hidden[1]"]
+    assert told.details == {"nearest_class": "dog"}
+
+
+def test_the_nearest_class_is_named_even_if_not_all_were_seen() -> None:
+    spread = [[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]]
+    assert explain(fit(Mahalanobis(), spread, [1] * 4), [9.0, 9.0]).details == {"nearest_class": "dog"}
+
+
+@pytest.mark.parametrize("make", [Mahalanobis, RelativeMahalanobis])
+def test_all_neurons_together_are_the_score(small, fitted, make, monkeypatch) -> None:
+    monkeypatch.setattr("monitors.mahalanobis.heaviest", lambda layer, parts: dict(enumerate(parts.tolist())))
+    monitor, rows = fitted(make()), some(small.test)
+    totals = [sum(e.contributions.values()) for e in monitor.explain(rows)]
+    np.testing.assert_allclose(totals, monitor.score(rows), rtol=1e-6, atol=1e-6)
+
+
+def test_the_relative_distance_tells_both_parts() -> None:
+    spread = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+    monitor = fit(
+        RelativeMahalanobis(),
+        [[a + 4, b] for a, b in spread] + [[a - 4, b] for a, b in spread],
+        [0] * 4 + [1] * 4,
+    )
+    # Variances within classes: 0.5 each way; of everything: 16.5 and 0.5.
+    told = explain(monitor, [6.0, 0.0])
+    assert (
+        told.reason
+        == "squared distance 8 to the nearest class, 'cat', and 2.18 to all training data together"
+    )
+    np.testing.assert_allclose(told.contributions["last-hidden[0]"], 8 - 36 / 16.5, rtol=1e-6)
+
+
+def test_neighbours_are_named_the_nearest_first() -> None:
+    rows = [[1.0, 0.0], [0.8, 0.6], [0.0, 2.0], [-3.0, 0.0]]
+    ids = ["set/east", "set/größer", "set/north", "set/west"]
+    monitor = fit(NearestNeighbours(k=2), rows, [0, 0, 1, 1], ids=ids)
+    told = explain(monitor, [0.6, 0.8])
+    assert told.nearest == ("set/größer", "set/north", "set/east", "set/west")
+    # The second nearest direction is (0, 1): differences of 0.6 and -0.2.
+    distance = np.sqrt(0.36 + 0.04)
+    assert told.reason == f"its 2 nearest training images are {np.sqrt(0.08):.3g} to {distance:.3g} away"
+    np.testing.assert_allclose(
+        list(told.contributions.values()), [0.36 / distance, 0.04 / distance], rtol=1e-6
+    )
+    np.testing.assert_allclose(sum(told.contributions.values()), monitor.score(seen([[0.6, 0.8]], [0]))[0])
+
+
+def test_a_training_image_is_nearest_to_itself(small, fitted) -> None:
+    batch = next(iter(small.material)).observation.take(slice(0, 5))
+    told = fitted(NearestNeighbours()).explain(batch)
+    assert [e.nearest[0] for e in told] == batch.ids.tolist()
+
+
+def test_only_those_that_are_kept_can_be_named(small, fitted) -> None:
+    whole = fitted(NearestNeighbours())
+    monitor = fitted(NearestNeighbours(points=7))
+    names = {name for e in monitor.explain(some(small.test)) for name in e.nearest}
+    assert len(names) <= 7
+    kept = {bytes(row).rstrip(b"\0").decode() for row in monitor.state["ids"]}
+    assert names <= kept <= set(small.workload.train.ids)
+    points = dict(zip(map(bytes, whole.state["ids"]), whole.state["points"], strict=True))
+    for name, point in zip(map(bytes, monitor.state["ids"]), monitor.state["points"], strict=True):
+        np.testing.assert_array_equal(points[name], point)
+
+
+def test_guidance_tells_energy_and_likeness(small, fitted) -> None:
+    monitor, rows = fitted(NearestNeighbourGuidance()), some(small.test)
+    for told, score in zip(monitor.explain(rows), monitor.score(rows), strict=True):
+        np.testing.assert_allclose(-told.details["energy"] * told.details["guidance"], score, rtol=1e-6)
+        assert len(told.nearest) == 5
+
+
+# The parts -----------------------------------------------------------------------------------------------
+
+
+def test_names_come_back_from_bytes() -> None:
+    names = np.array(["a", "größer", "", "x/y"])
+    rows = as_bytes(names)
+    assert rows.dtype == np.uint8
+    assert [bytes(row).rstrip(b"\0").decode() for row in rows] == names.tolist()
+    assert as_bytes(np.array(["", ""])).shape == (2, 0)
+
+
+def test_what_cannot_be_told_is_left_out() -> None:
+    parts = np.array([np.nan, np.inf, -1.0, 0.0, 2.0, 3.0])
+    assert heaviest("fc", parts) == {"fc[5]": 3.0, "fc[4]": 2.0}
+    assert len(heaviest("fc", np.arange(1.0, 50))) == MOST
+    assert heaviest("fc", np.array([1.0, 2.0]), np.array([7, 9])) == {"fc[9]": 2.0, "fc[7]": 1.0}

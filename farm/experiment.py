@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from farm import provenance
@@ -207,9 +208,14 @@ def importable(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(folder))
-        for name in set(sys.modules) - before:
-            top = sys.modules.get(name.partition(".")[0])
-            file = Path(str(getattr(top, "__file__", None) or "/")).resolve()
-            # A module of the folder, or a package in it with all its parts.
-            if folder in (file.parent, file.parent.parent if file.name == "__init__.py" else None):
+        # A package goes with all its parts, which lie where its `__init__.py` does.
+        new = set(sys.modules) - before
+        own = {name for name in new if "." not in name and _lies_in(folder, sys.modules[name])}
+        for name in new:
+            if name.partition(".")[0] in own:
                 del sys.modules[name]
+
+
+def _lies_in(folder: Path, module: ModuleType) -> bool:
+    file = Path(str(getattr(module, "__file__", None) or "/")).resolve()
+    return folder == (file.parent.parent if file.name == "__init__.py" else file.parent)

@@ -257,7 +257,7 @@ class ModelSource(Component, ABC):
 def _are_probabilities(rows: FloatArray) -> bool:
     """Say whether every row has no negative number and sums to 1; NaN is neither."""
     if len(rows) == 1:  # one image at a time: Python's arithmetic is faster than NumPy's
-        row = rows[0].tolist()
+        row: list[float] = rows[0].tolist()
         return min(row) >= -1e-6 and abs(sum(row) - 1.0) <= 1e-3
     return not len(rows) or bool(rows.min() >= -1e-6 and abs(rows.sum(axis=1) - 1.0).max() <= 1e-3)
 

@@ -46,7 +46,7 @@ def test_modules_that_were_there_before_or_lie_elsewhere_stay(folder: Path) -> N
 
 
 def test_they_are_forgotten_after_a_failure_too(folder: Path) -> None:
+    (folder / "own_failing.py").write_text("import own_single\n1 / 0\n")
     with pytest.raises(ZeroDivisionError), importable(folder):
-        importlib.import_module("own_single")
-        raise ZeroDivisionError
+        importlib.import_module("own_failing")
     assert "own_single" not in sys.modules

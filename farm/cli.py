@@ -157,6 +157,38 @@ def _parser() -> argparse.ArgumentParser:
     judge.add_argument("log", metavar="FILE.csv", help="one row an instance (and monitor)")
     _format(judge, FORMATS)
 
+    check = _command(
+        commands,
+        "test-monitor",
+        "farm.commands.monitors:test_monitor",
+        "check a monitor, anybody's, against the rules of all monitors",
+    )
+    check.description = (
+        "Check a monitor against the rules that all monitors keep: scores, determinism, saving and "
+        "restoring, no use of labels, no change of the classifier, strange inputs, bounded memory. It is "
+        "tried on scanned digits and a small LeNet. The exit code is 1 if it breaks a rule."
+    )
+    check.add_argument("name", metavar="NAME|MODULE:CLASS", help="a registered name, or a class of your own")
+    check.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set one of its parameters; may be repeated",
+    )
+    _format(check, ("table", "json"))
+
+    new = commands.add_parser("new", help="write a package of your own to begin with")
+    kinds = new.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    new_monitor = _command(
+        kinds,
+        "monitor",
+        "farm.commands.monitors:new_monitor",
+        "write a working package with one monitor, its test and its entry point",
+    )
+    new_monitor.add_argument("name", metavar="NAME", help="its name, e.g. my-monitor")
+    new_monitor.add_argument("--out", metavar="DIR", help="the new folder (default: NAME)")
+
     listing = _command(
         commands, "list", "farm.commands.catalogue:list_components", "list what there is by name"
     )

@@ -484,7 +484,10 @@ def test_other_versions_are_noted(copy) -> None:
 
 
 def test_what_cannot_be_saved_is_told(doubt, tiny, tmp_path, place) -> None:
-    with pytest.raises(RequirementError, match="classifier 'tiny-model' cannot be saved"):
+    with pytest.raises(RequirementError, match="classifier 'tiny-model' cannot be saved: it was not made by"):
+        doubt.save(tmp_path / "a")
+    doubt.classifier.recipe = {"name": "farm.testing.fakes:TinyModel"}
+    with pytest.raises(RequirementError, match=r"does not say how it is made again from arrays \(restore\)"):
         doubt.save(tmp_path / "a")
     guard = fit(place, "knn")
 

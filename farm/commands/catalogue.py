@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,6 +63,8 @@ def describe(options: argparse.Namespace) -> int:
     }
     if issubclass(cls, api.Faultload):
         record |= {"category": cls.category, "severities": list(cls.severities), "origin": cls.origin or None}
+    if issubclass(cls, api.Monitor):
+        record["needs"] = _needs(cls)
     if options.images or options.set:
         record["data_card"] = _look_into(options)
     if options.format == "json":
@@ -120,8 +123,36 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
         if record["origin"]:
             print(f"Origin: {record['origin']}")
         print(f"Severities: {levels or 'none; severity means nothing here'}")
+    if "needs" in record:
+        print(f"\nNeeds: {_told(record['needs'])}")
     if record["reference"]:
         print(f"\nReference: {record['reference']}")
+
+
+def _needs(cls: type[api.Monitor]) -> dict[str, Any] | None:
+    """Give what a monitor needs with its default parameters; None where it cannot be made with these."""
+    try:
+        return asdict(cls().needs)
+    except Exception:  # noqa: BLE001 - whatever it wants to be made, it is described all the same
+        return None
+
+
+def _told(needs: dict[str, Any] | None) -> str:
+    """Tell what is needed in words."""
+    if needs is None:
+        return "depends on its parameters"
+    words = {
+        "logits": "logits",
+        "gradients": "gradients back to the image",
+        "head": "the last linear layer's weights",
+        "members": f"{needs['members']} passes or networks",
+        "networks": f"networks of its own ({', '.join(needs['networks'])})",
+        "outliers": "a named validation fault",
+        "order": "the stream's order",
+    }
+    layers = [f"the layer '{layer}'" for layer in needs["layers"]]
+    told = layers + [text for tag, text in words.items() if needs[tag]]
+    return ", ".join(told) if told else "nothing beyond images and probabilities"
 
 
 def _singular(kind: str) -> Kind:

@@ -41,6 +41,7 @@ KEYS = (
 
 def save_guard(guard: Guard, folder: Path) -> Path:
     """Write a guard's folder, whole or not at all."""
+    classifier = _classifier_record(guard.classifier)
     arrays = {"classifier.npz": guard.classifier.state, "monitor.npz": guard.monitor.state}
     fallback: dict[str, Any] = {"name": _fallback_name(guard.fallback)}
     if isinstance(guard.fallback, SecondClassifier):
@@ -52,7 +53,7 @@ def save_guard(guard: Guard, folder: Path) -> Path:
         "classes": list(guard.classifier.classes),
         "shape": list(guard.shape),
         "threads": guard.threads,
-        "classifier": _classifier_record(guard.classifier),
+        "classifier": classifier,
         "monitor": {**monitor, "calibration": guard.monitor.calibration.record()},
         "policy": component_record("policy", guard.policy),
         "fallback": fallback,
@@ -113,6 +114,11 @@ def _checked_record(folder: Path) -> dict[str, Any]:
 
 def _classifier_record(classifier: Classifier) -> dict[str, Any]:
     source = source_of(classifier)
+    if type(source).restore is ModelSource.restore:
+        raise RequirementError(
+            f"classifier '{classifier.name}' cannot be saved: its model '{source.name}' does not say how it "
+            "is made again from arrays (restore)"
+        )
     source.name = classifier.name
     return {**component_record("model", source), "digest": classifier.digest}
 

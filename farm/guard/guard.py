@@ -64,6 +64,7 @@ class Guard:
 
     Calls in sequence are a stream: a policy, a fallback and a monitor that looks back remember what came
     before, until `restart`. A monitor that looks back sees images one at a time, any other up to 64 together.
+    One guard is for one stream, and so not for several threads at once.
 
     Parameters
     ----------

@@ -1,0 +1,86 @@
+"""Observations cut, joined, copied and disturbed, so that rules can ask what a monitor makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm.api import Observation, read_only
+
+Array = NDArray[Any]
+ONE_AN_INSTANCE = ("ids", "images", "probabilities", "predicted", "confidence", "logits", "track")
+NUMBERS = ("images", "probabilities", "confidence", "logits")
+
+
+def fresh(observation: Observation) -> Observation:
+    """Copy it, arrays and all, as read-only as a classifier hands it out."""
+    return _from([observation], lambda arrays, axis: arrays[0].copy())  # noqa: ARG005
+
+
+def joined(parts: Sequence[Observation]) -> Observation:
+    """Put observations one after the other."""
+    return _from(parts, lambda arrays, axis: np.concatenate(arrays, axis=axis))
+
+
+def batches(observation: Observation, size: int) -> Iterator[Observation]:
+    """Cut it into batches, in order."""
+    for start in range(0, len(observation), size):
+        yield observation.take(slice(start, start + size))
+
+
+def arrays_of(observation: Observation) -> dict[str, Array]:
+    """Give every array by a name that a person understands."""
+    plain = {name: getattr(observation, name) for name in (*ONE_AN_INSTANCE, "members")}
+    layers = {f"activations of '{layer}'": values for layer, values in observation.activations.items()}
+    return {
+        name: array for name, array in {**plain, **layers, **observation.outputs}.items() if array is not None
+    }
+
+
+def renamed(observation: Observation, ids: Sequence[str], track: Sequence[str]) -> Observation:
+    """Give the instances and their tracks other names."""
+    return replace(observation, ids=read_only(np.array(ids)), track=read_only(np.array(track)))
+
+
+def with_hidden(observation: Observation, value: float) -> Observation:
+    """Put a number into every activation and logit; images and probabilities stay what they may be."""
+    logits = observation.logits
+    return replace(
+        observation,
+        logits=None if logits is None else read_only(np.full_like(logits, value)),
+        activations={
+            layer: read_only(np.full_like(values, value)) for layer, values in observation.activations.items()
+        },
+    )
+
+
+def with_nan(observation: Observation) -> Observation:
+    """Put NaN into every number of it, as a broken sensor or an overflow does."""
+    lost = {
+        name: read_only(np.full_like(getattr(observation, name), np.nan))
+        for name in NUMBERS
+        if getattr(observation, name) is not None
+    }
+    layers = {layer: read_only(np.full_like(v, np.nan)) for layer, v in observation.activations.items()}
+    return replace(observation, **lost, activations=layers)
+
+
+def _from(parts: Sequence[Observation], make: Callable[[list[Array], int], Array]) -> Observation:
+    def array(name: str, axis: int = 0) -> Any:
+        found = [getattr(part, name) for part in parts]
+        return None if found[0] is None else read_only(make(found, axis))
+
+    def mapping(name: str) -> dict[str, Any]:
+        found = [getattr(part, name) for part in parts]
+        return {key: read_only(make([one[key] for one in found], 0)) for key in found[0]}
+
+    return Observation(
+        **{name: array(name) for name in ONE_AN_INSTANCE},
+        members=array("members", 1),  # members x instances x classes
+        activations=mapping("activations"),
+        outputs=mapping("outputs"),
+    )

@@ -1,0 +1,169 @@
+"""One monitor on trial: made, fitted and copied, so that no rule's finding disturbs another's."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from farm.api import Classifier, FitData, FloatArray, Labelled, Monitor, Needs, Observation
+from farm.testing.observations import batches, fresh
+from farm.testing.small_system import Observed, SmallSystem
+from farm.testing.surroundings import Seen, chance, watched
+
+if TYPE_CHECKING:
+    from farm.testing.new_process import Elsewhere
+
+BATCH = 64
+SEED = 20_000
+"""Of the global random generators, which nobody should read."""
+
+
+class LentData:
+    """What monitors are fitted on, which notes what is asked for, and may hide the logits."""
+
+    def __init__(self, system: SmallSystem, observed: Observed, *, hide_logits: bool = False) -> None:
+        self.classes, self.seed = system.workload.classes, system.seed
+        self._observed, self._hide_logits = observed, hide_logits
+        self.asked_for: set[str] = set()
+        self.lent: list[weakref.ref[_Lent]] = []
+
+    def __iter__(self) -> Iterator[Labelled]:
+        return iter(_Lent(self._observed.train, self._hide_logits))
+
+    @property
+    def validation(self) -> Iterable[Labelled]:
+        """In-distribution validation data."""
+        lent = _Lent(self._observed.validation, self._hide_logits)
+        self.lent.append(weakref.ref(lent))
+        return lent
+
+    @property
+    def outliers(self) -> Iterable[Observation]:
+        """Images of noise, as the validation fault."""
+        self.asked_for.add("outliers")
+        return [fresh(self._observed.strange["noise"])]
+
+    @property
+    def networks(self) -> Mapping[str, object]:
+        """None: the small system trains no others."""
+        self.asked_for.add("networks")
+        return {}
+
+
+class _Lent:
+    """Batches that may be written to without harm to anybody else."""
+
+    def __init__(self, batches: Iterable[Labelled], hide_logits: bool) -> None:
+        self._batches, self._hide_logits = batches, hide_logits
+
+    def __iter__(self) -> Iterator[Labelled]:
+        for observation, labels in self._batches:
+            own = fresh(observation)
+            yield Labelled(replace(own, logits=None) if self._hide_logits else own, labels.copy())
+
+
+@dataclass(frozen=True)
+class FirstFit:
+    """The first fit, and all that was seen of it."""
+
+    monitor: Monitor
+    seen: Seen
+    asked_for: frozenset[str]
+    keeps_data: bool
+
+
+class Trial:
+    """Makes and fits the monitor as often as rules want it."""
+
+    def __init__(self, given: Monitor, system: SmallSystem, elsewhere: Elsewhere) -> None:
+        self.given, self.system, self.elsewhere = given, system, elsewhere
+        elsewhere.add(self)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What it was made with."""
+        return dict(self.given._arguments)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What it declares to need."""
+        return self.make().needs
+
+    @property
+    def observed(self) -> Observed:
+        """What there is to fit it on and to score."""
+        return self.system.observed(self.needs)
+
+    def make(self) -> Monitor:
+        """Make it anew."""
+        made = type(self.given)(**self.arguments)
+        made.name = self.given.name
+        return made
+
+    def lent(self, *, hide_logits: bool = False) -> LentData:
+        """Give what it is fitted on, as an object of its own."""
+        return LentData(self.system, self.observed, hide_logits=hide_logits)
+
+    def fit(
+        self,
+        monitor: Monitor | None = None,
+        *,
+        data: FitData | None = None,
+        classifier: Classifier | None = None,
+        seed: int = SEED,
+    ) -> Monitor:
+        """Fit a new one, or the one given, while the global generators are set."""
+        own = copied(self.system.classifier) if classifier is None else classifier
+        with chance(seed), watched(own):
+            return (monitor or self.make()).fit(self.lent() if data is None else data, own)
+
+    @contextmanager
+    def watching(self, monitor: Monitor, *, seed: int = SEED) -> Iterator[Seen]:
+        """Watch what a fitted one does, while the global generators are set."""
+        with chance(seed), watched(monitor.classifier) as seen:
+            yield seen
+
+    @cached_property
+    def first(self) -> FirstFit:
+        """Fit it for the first time, and watch."""
+        data, own = self.lent(), copied(self.system.classifier)
+        with chance(SEED), watched(own) as seen:
+            monitor = self.make().fit(data, own)
+        asked_for = frozenset(data.asked_for)
+        alive: list[weakref.ref[Any]] = [weakref.ref(data), *data.lent]
+        del data
+        if any(lent() is not None for lent in alive):
+            gc.collect()  # perhaps it is only a cycle that nobody has come to collect
+        return FirstFit(monitor, seen, asked_for, any(lent() is not None for lent in alive))
+
+    def fitted(self) -> Monitor:
+        """Give a fitted one that nobody else uses, with a classifier of its own."""
+        try:
+            return copy.deepcopy(self.first.monitor)
+        except Exception:  # noqa: BLE001 - what it holds may have no copy; then it is fitted once more
+            return self.fit()
+
+    def score(
+        self, monitor: Monitor, observation: Observation, *, size: int = BATCH, seed: int = SEED
+    ) -> FloatArray:
+        """Score from the beginning of a stream, in batches of a size."""
+        monitor.restart()
+        with self.watching(monitor, seed=seed):
+            parts = [monitor.score(part) for part in batches(fresh(observation), size)]
+        return np.concatenate([np.empty(0), *parts])
+
+
+def copied(classifier: Classifier) -> Classifier:
+    """Copy a classifier, so that a monitor may break it; one that has no copy is given as it is."""
+    try:
+        return copy.deepcopy(classifier)
+    except Exception:  # noqa: BLE001
+        return classifier

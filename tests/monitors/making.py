@@ -1,0 +1,39 @@
+"""How the tests that walk the registry make a monitor that cannot be made without arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from farm import registry
+from farm.api import Monitor
+from farm.errors import RequirementError
+
+TARGETS = {name: entry.target for name, entry in registry.entries("monitor").items()}
+NAMES = sorted(TARGETS)
+REQUIRED: Mapping[str, Mapping[str, Any]] = {
+    "callable": {"function": "farm.testing.fakes:doubt"},
+    "fusion": {"members": ["max-softmax", "knn"]},
+    "pytorch-ood": {"detector": "KNN"},
+    "vote": {"members": ["max-softmax", "knn"]},
+}
+
+
+def make(name: str, **parameters: Any) -> Monitor:
+    """Make it, with whatever it cannot do without.
+
+    By its target, which spares looking through all installed packages for the name each time.
+    """
+    made = registry.monitor(TARGETS[name], **{**REQUIRED.get(name, {}), **parameters})
+    made.name = name
+    return made
+
+
+def make_or_skip(name: str, **parameters: Any) -> Monitor:
+    """Make it, or skip the test where the extra that it needs is not installed."""
+    try:
+        return make(name, **parameters)
+    except RequirementError as error:
+        pytest.skip(str(error))

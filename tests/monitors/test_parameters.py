@@ -1,0 +1,218 @@
+"""Every parameter of every registered monitor changes something, and refuses what it cannot take.
+
+To add a monitor: give `OTHER` a row for each of its parameters, with another value and what it changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from farm import registry
+from farm.api import CalibrationRule, Observation, parameters_of
+from farm.errors import ParameterError, UserError
+from farm.testing.new_process import Elsewhere
+from farm.testing.observations import joined
+from farm.testing.small_system import small_system
+from farm.testing.trial import Trial
+from farm.threads import limited_threads
+from tests.monitors.making import TARGETS, make, make_or_skip
+
+MEMBERS = ["entropy", "knn"]
+
+
+class Change(NamedTuple):
+    """Another value, what it changes, and what else must be set for that.
+
+    What changes is the `state`, the `scores`, the `threshold` or, where it only declares, the `needs`.
+    """
+
+    value: Any
+    changes: str
+    given: Mapping[str, Any] = {}
+
+
+LAYER = Change("conv2", "scores")
+BOXES = {
+    "clusters": Change(1, "state"),
+    "tau": Change(0.5, "threshold"),
+    "tau_unit": Change("width", "scores"),
+    "boundary": Change("strict", "scores", {"tau": 0.5}),
+    "layer": Change(["last-hidden", "conv2"], "scores"),
+}
+PATTERNS = {
+    "gamma": Change(3, "threshold"),
+    "layer": LAYER,
+    "neurons": Change(0.25, "scores"),
+}
+OTHER: Mapping[str, Mapping[str, Change]] = {
+    "ash": {"quantile": Change(0.5, "scores")},
+    "callable": {
+        "function": Change("tests.monitors.test_parameters:doubt_of_layers", "scores"),
+        "fit": Change(
+            "tests.monitors.test_parameters:fitted_offset",
+            "state",
+            {"function": "tests.monitors.test_parameters:with_offset"},
+        ),
+        "layers": Change(["conv2"], "scores", {"function": "tests.monitors.test_parameters:doubt_of_layers"}),
+        "needs": Change(["logits"], "needs", {"function": "tests.monitors.test_parameters:doubt_of_layers"}),
+        "classifier": Change(
+            True, "scores", {"function": "tests.monitors.test_parameters:doubt_of_classifier"}
+        ),
+    },
+    "dice": {"sparsity": Change(0.5, "state")},
+    "energy": {"temperature": Change(5.0, "scores")},
+    "flicker": {
+        "window": Change(3, "scores"),
+        "changes": Change(2, "threshold"),
+        "tracks": Change(1, "scores"),
+    },
+    "fusion": {
+        "members": Change(MEMBERS, "scores"),
+        "by": Change("max", "scores"),
+        "weights": Change([1.0, 3.0], "scores"),
+    },
+    "gaussian-mixture": {
+        "components": Change(1, "state"),
+        "floor": Change(0.5, "state"),
+        "layer": LAYER,
+    },
+    "gen": {"gamma": Change(0.5, "scores"), "m": Change(3, "scores")},
+    "gradnorm": {"temperature": Change(5.0, "scores")},
+    "kl-matching": {"source": Change("training", "state")},
+    "knn": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER},
+    "mahalanobis": {"layer": LAYER},
+    "nnguide": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER},
+    "odin": {
+        "temperature": Change(1.0, "scores"),
+        "magnitude": Change(0.01, "scores"),
+        "selection_temperature": Change(1000.0, "state"),
+    },
+    "oob": {**BOXES, "neurons": Change("all", "state")},
+    "oob-isomap": {
+        **BOXES,
+        "neighbours": Change(10, "scores"),
+        "dimensions": Change(3, "state"),
+        "landmarks": Change(20, "state"),
+    },
+    "oob-pca": {**BOXES, "dimensions": Change(3, "state")},
+    "openmax": {"tail": Change(5, "state"), "alpha": Change(2, "scores")},
+    "patterns": PATTERNS,
+    "patterns-bdd": PATTERNS,
+    "physical-bounds": {
+        "checks": Change(["black"], "scores"),
+        "tolerance": Change(3.0, "threshold"),
+        "full_scale": Change(0.9, "scores"),
+        "frozen_below": Change(0.5, "scores"),
+    },
+    "pytorch-ood": {
+        "detector": Change("MaxSoftmax", "scores"),
+        "settings": Change({"k": 5}, "scores"),
+        "layer": LAYER,
+        "source": Change("validation", "state"),
+    },
+    "random": {"rate": Change(0.5, "threshold")},
+    "react": {"quantile": Change(0.5, "state")},
+    "relative-mahalanobis": {"layer": LAYER},
+    "robustness-radius": {
+        "norm": Change("l2", "scores"),
+        "rivals": Change(1, "scores"),
+        "steps": Change(0, "scores"),
+        "largest": Change(0.01, "scores"),
+    },
+    "scale": {"quantile": Change(0.5, "scores")},
+    "she": {"layer": LAYER},
+    "vim": {"dimensions": Change(10, "state")},
+    "vote": {
+        "members": Change(MEMBERS, "scores"),
+        "atleast": Change("all", "scores"),
+        "calibrated": Change("each", "threshold"),
+        "accept": Change(0.5, "state", {"calibrated": "each"}),
+    },
+}
+CLASSES = {name: registry.import_target(target, name) for name, target in TARGETS.items()}
+WALK = [(name, parameter) for name, cls in CLASSES.items() for parameter in parameters_of(cls)]
+
+
+def doubt_of_layers(observation: Observation) -> np.ndarray:
+    return sum((values.sum() for values in observation.activations.values()), np.zeros(len(observation)))
+
+
+def fitted_offset(data: Any) -> dict[str, np.ndarray]:
+    return {"offset": np.array(len(data.classes))}
+
+
+def with_offset(observation: Observation, state: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+    return 1 - observation.confidence + (0 if state is None else state["offset"])
+
+
+def doubt_of_classifier(observation: Observation, classifier: Any = None) -> np.ndarray:
+    return np.full(len(observation), 0.0 if classifier is None else len(classifier.classes))
+
+
+@cache
+def came_out(name: str, given: str) -> dict[str, Any]:
+    """Fit and calibrate it, and score a stream in which tracks run on, stop and mix."""
+    trial = Trial(make_or_skip(name, **json.loads(given)), small_system(), Elsewhere())
+    sample = trial.observed.sample
+    mixed = sample.take(np.random.default_rng(0).permutation(len(sample)))
+    with limited_threads(1):
+        fitted = trial.fit()
+        classes = len(trial.system.workload.classes)
+        return {
+            "needs": fitted.needs,
+            "state": {key: (array.shape, array.tobytes()) for key, array in fitted.state.items()},
+            "threshold": fitted.calibrate(trial.lent().validation, CalibrationRule(), classes).threshold,
+            "scores": trial.score(fitted, joined([sample, mixed])).tobytes(),
+        }
+
+
+@pytest.mark.parametrize(("name", "parameter"), WALK)
+def test_another_value_changes_something(name: str, parameter: str) -> None:
+    assert parameter in OTHER.get(name, {}), f"OTHER lacks a row for the parameter '{parameter}' of '{name}'"
+    other = OTHER[name][parameter]
+    before = came_out(name, json.dumps(other.given))
+    after = came_out(name, json.dumps({**other.given, parameter: other.value}))
+    assert before[other.changes] != after[other.changes]
+
+
+def test_the_table_lists_nothing_that_is_not_there() -> None:
+    assert {(name, parameter) for name, row in OTHER.items() for parameter in row} <= set(WALK)
+
+
+BAD: tuple[Any, ...] = (float("nan"), float("inf"), -1, "no-such-word", ["no-such-word"], [])
+"""What no parameter means, where its type allows it at all."""
+MEANT = {("callable", "layers", "[]"), ("callable", "needs", "[]")}
+"""But these: lists that may be empty."""
+
+
+def make_and_resolve(name: str, **parameters: Any) -> None:
+    """Do what is done before any fit: only the classifier knows whether a layer is there."""
+    small_system().classifier.resolve(make(name, **parameters).needs, "it")
+
+
+@pytest.mark.parametrize(("name", "parameter"), WALK)
+def test_a_value_that_means_nothing_is_refused_before_the_fit(name: str, parameter: str) -> None:
+    make_or_skip(name)
+    for bad in BAD:
+        if (name, parameter, str(bad)) not in MEANT:
+            with pytest.raises(UserError, match=f"{parameter}|no-such-word"):
+                make_and_resolve(name, **{parameter: bad})
+
+
+@pytest.mark.parametrize(("name", "parameter"), WALK)
+def test_a_value_of_a_wrong_type_is_refused_by_name(name: str, parameter: str) -> None:
+    make_or_skip(name)
+    annotation = get_type_hints(CLASSES[name].__init__)[parameter]
+    for wrong in (True, 1.5, "word", ["word"], {"key": 1}):
+        try:
+            TypeAdapter(annotation).validate_python(wrong, strict=True)
+        except ValidationError:
+            with pytest.raises(ParameterError, match=f"monitor '{TARGETS[name]}': {parameter} is "):
+                make(name, **{parameter: wrong})

@@ -1,0 +1,190 @@
+"""`farm test-monitor`, `farm new monitor` and `farm describe monitor`, as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from farm.cli import main
+from farm.testing import RULES
+
+FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
+
+MINE = '''
+import numpy as np
+from farm.api import Monitor
+
+class Mine(Monitor):
+    """Distrusts what is predicted with little confidence.
+
+    Parameters
+    ----------
+    sign
+        1, or -1 to be wrong.
+
+    Examples
+    --------
+    >>> Mine(sign=1).name
+    'mine'
+    """
+    def __init__(self, *, sign: int = 1) -> None:
+        self._sign = sign
+    def _fit(self, data): return {}
+    def _load(self, state): pass
+    def _score(self, observation): return self._sign * (1 - observation.confidence)
+'''
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that has somebody's own monitor."""
+    (tmp_path / "my_own.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fails(capsys, *arguments: str) -> str:
+    """Give the one line that the command says when it is used wrongly."""
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    (line,) = [line for line in told.err.splitlines() if line.startswith("farm: ")]
+    return line
+
+
+def test_a_monitor_of_the_current_folder_is_checked(here, capsys) -> None:
+    assert main(["test-monitor", "my_own:Mine"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [line.split()[1].rstrip(":") for line in lines if line] == [rule.name for rule in RULES]
+    assert {line.split()[0] for line in lines if line} == {"passed", "skipped"}
+    assert last.startswith("monitor 'my_own:Mine' keeps all rules that apply: 0 failed, ")
+    assert "passed   scores-as-well-in-a-new-process" in lines  # and not in this one only
+
+
+def test_a_broken_rule_is_told_with_what_it_says_and_the_exit_code_is_1(here, capsys) -> None:
+    assert main(["test-monitor", "my_own:Mine", "--set", "sign=-1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("failed"))
+    assert lines[at].startswith("failed   higher-is-stranger: over 11 kinds of anomaly the mean AUROC is 0.")
+    assert lines[at + 1] == "         The rule: Anomalies score higher than familiar images, not lower."
+    assert lines[-1].startswith("monitor 'my_own:Mine' breaks a rule: 1 failed, ")
+
+
+def test_as_json_it_has_the_parameters_and_every_rule(capsys) -> None:
+    assert main(["test-monitor", "random", "--set", "rate=0.5", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["monitor"] == "random"
+    assert record["parameters"] == {"rate": 0.5}
+    assert record["passed"] is True
+    assert [rule["rule"] for rule in record["rules"]] == [rule.name for rule in RULES]
+
+
+def test_mistakes_of_the_user_are_told_in_one_line(here, capsys) -> None:
+    assert "monitor 'knnn' is not known; did you mean 'knn'?" in fails(capsys, "test-monitor", "knnn")
+    told = fails(capsys, "test-monitor", "knn", "--set", "k=0")
+    assert told == "farm: monitor 'knn': k is 0; expected a whole number of at least 1"
+    told = fails(capsys, "test-monitor", "my_own:Yours")
+    assert told.startswith("farm: monitor 'my_own:Yours': module 'my_own' has no 'Yours'")
+    assert "expected path.to.key=value" in fails(capsys, "test-monitor", "knn", "--set", "k")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("My-Monitor", "expected lower-case words of letters and digits, joined by '-'"),
+        ("my_monitor", "expected lower-case words"),
+        ("2nd", "expected lower-case words"),
+        ("my--monitor", "expected lower-case words"),
+        ("lambda", "expected lower-case words"),
+        ("knn", "NAME is 'knn', which farm-testbed has registered; choose another one"),
+        ("json", "a module 'json' exists already"),
+        ("my-own", "a module 'my_own' exists already"),
+        ("observation", "farm.api has its own Observation"),
+    ],
+)
+def test_a_name_that_is_taken_or_none_is_refused(here, monkeypatch, capsys, name, told) -> None:
+    monkeypatch.syspath_prepend(str(here))
+    assert told in fails(capsys, "new", "monitor", name)
+    assert [path.name for path in here.iterdir()] == ["my_own.py"]
+
+
+def test_nothing_is_overwritten(here, capsys) -> None:
+    (here / "my_own.py").rename(here / "aside.py")
+    assert main(["new", "monitor", "far-off"]) == 0
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert "far-off exists already; expected a new folder" in fails(capsys, "new", "monitor", "far-off")
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+def test_what_cannot_be_written_whole_is_not_there(here, monkeypatch) -> None:
+    def broken(*arguments: object, **more: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", broken)
+    assert main(["new", "monitor", "far-off"]) == 1
+    assert [path.name for path in here.iterdir()] == ["my_own.py"]
+
+
+def test_a_new_package_works_from_the_first_minute(here, capsys) -> None:
+    """Registered by hand, as an installer would: its own tests, and the rules by its name."""
+    assert main(["new", "monitor", "far-off", "--out", "packages/far"]) == 0
+    told = capsys.readouterr().out
+    assert "farm test-monitor far_off.monitor:FarOff" in told
+    package = here / "packages" / "far"
+    names = sorted(str(path.relative_to(package)) for path in package.rglob("*") if path.is_file())
+    assert names == [
+        "README.md",
+        "far_off/__init__.py",
+        "far_off/monitor.py",
+        "pyproject.toml",
+        "tests/test_far_off.py",
+    ]
+    assert not [path for path in package.rglob("*") if path.is_file() and "$" in path.read_text("utf-8")]
+
+    project = tomllib.loads((package / "pyproject.toml").read_text("utf-8"))["project"]
+    info = here / "far_off-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n", "utf-8")
+    ((group, points),) = project["entry-points"].items()
+    lines = [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    installed = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(package)])}
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=package, env=installed, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert " passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "far-off: far_off.monitor:FarOff" in run(*FARM, "list", "monitors")
+    assert "Needs: the layer 'last-hidden'" in run(*FARM, "describe", "monitor", "far-off")
+    assert "monitor 'far-off' keeps all rules that apply" in run(*FARM, "test-monitor", "far-off")
+
+
+def test_describe_tells_what_a_monitor_needs(capsys) -> None:
+    for name, needs in {
+        "fdbd": "the layer 'last-hidden', logits, the last linear layer's weights",
+        "odin": "logits, gradients back to the image",
+        "never": "nothing beyond images and probabilities",
+        "flicker": "the stream's order",
+        "vote": "depends on its parameters",
+    }.items():
+        assert main(["describe", "monitor", name]) == 0
+        assert f"\nNeeds: {needs}\n" in capsys.readouterr().out
+    assert main(["describe", "monitor", "odin", "--format", "json"]) == 0
+    needs = json.loads(capsys.readouterr().out)["needs"]
+    assert needs["gradients"] is True
+    assert needs["layers"] == []
+    assert main(["describe", "monitor", "vote", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["needs"] is None
+    assert main(["describe", "faultload", "novelty", "--format", "json"]) == 0
+    assert "needs" not in json.loads(capsys.readouterr().out)

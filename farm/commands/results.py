@@ -6,35 +6,85 @@ import argparse
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from farm.errors import DataError, ExperimentError
 from farm.logs import read_log
 from farm.readouts import Readouts
 from farm.records import judge as judge_frames
 from farm.report.tables import render
 
+if TYPE_CHECKING:
+    from farm.comparison import Conclusion
+
 
 def compare(options: argparse.Namespace) -> int:
-    """Judge each run and print all records together."""
-    records = []
-    for folder in options.runs:
-        readouts = Readouts.load(folder)
-        run = {**readouts.run, "folder": folder}
-        records += judge_frames(readouts.instances, readouts.alarms, run)
-    print_records(records, options.format)
+    """Compare the monitors of one or more runs, and draw the critical-difference diagram if asked to."""
+    from farm.comparison import compare_runs
+    from farm.report.comparison import render_comparison
+
+    if options.cd and Path(options.cd).exists():
+        raise DataError(f"{options.cd} exists already; expected a new file: remove it or choose another name")
+    comparison = compare_runs(
+        [_load(folder) for folder in options.runs],
+        measure=options.measure,
+        by=options.by,
+        alpha=options.alpha,
+        undefined=options.undefined,
+        only=options.monitor,
+        replicates=options.replicates,
+        seed=options.seed,
+    )
+    style = "latex" if options.latex else options.format
+    width, colour = _terminal()
+    sys.stdout.write(render_comparison(comparison, style, width=width, colour=colour))
+    if options.cd:
+        _draw(comparison.conclusions, options.cd)
     return 0
+
+
+def _draw(conclusions: Sequence[Conclusion], out: str) -> None:
+    """Draw the ranks over all sets, or of the one category there is."""
+    from farm.report.critical_difference import draw_critical_difference
+    from farm.statistics.table import Undefined
+
+    last = conclusions[-1]
+    if isinstance(last.ranks, Undefined):
+        raise ExperimentError(f"--cd {out}: nothing to draw; {last.ranks.reason}")
+    draw_critical_difference(last.ranks, Path(out), about=last.category)
+    print(f"farm: drawn to {out}", file=sys.stderr)
 
 
 def judge(options: argparse.Namespace) -> int:
-    """Judge a user's own log."""
-    log = read_log(options.log)
-    print_records(judge_frames(*log), options.format)
-    if ignored := log.run["log"]["ignored_columns"]:
-        print(f"farm: {options.log}: columns not used: {', '.join(ignored)}", file=sys.stderr)
+    """Judge runs, or a user's own logs."""
+    records, ignored = [], []
+    for place in options.readouts:
+        if Path(place).is_dir():
+            run = _load(place)
+            records += judge_frames(run.instances, run.alarms, run.run)
+            continue
+        log = read_log(place)
+        records += judge_frames(*log)
+        if unused := log.run["log"]["ignored_columns"]:
+            ignored.append(f"{place}: columns not used: {', '.join(unused)}")
+    print_records(records, options.format)
+    for line in ignored:
+        print(f"farm: {line}", file=sys.stderr)
     return 0
+
+
+def _load(folder: str) -> Readouts:
+    readouts = Readouts.load(folder)
+    return replace(readouts, run={**readouts.run, "folder": folder})
 
 
 def print_records(records: Sequence[dict[str, Any]], style: str) -> None:
     """Print records; a table takes the terminal's width and, in a terminal, colours."""
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    sys.stdout.write(render(records, style, width=width, colour=sys.stdout.isatty()))
+    width, colour = _terminal()
+    sys.stdout.write(render(records, style, width=width, colour=colour))
+
+
+def _terminal() -> tuple[int, bool]:
+    return min(shutil.get_terminal_size((100, 24)).columns, 120), sys.stdout.isatty()

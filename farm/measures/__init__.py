@@ -1,5 +1,7 @@
 """Pure functions from counts or arrays to numbers, or to the reason why there is none."""
 
+from farm.measures.along_time import FalseAlarms, Series, windowed_series
+from farm.measures.calibration import calibration_measures, confidence_auroc, ece, reliability
 from farm.measures.classification import (
     Agreement,
     accepted_accuracy,
@@ -9,6 +11,8 @@ from farm.measures.classification import (
     relative_change,
     system_outcome,
 )
+from farm.measures.cost import Costs, CostTally
+from farm.measures.decision import balanced_accuracy, trimmed_accuracy, trimmed_counts
 from farm.measures.delay import OUTSIDE, Delays, false_alarms_per_1000
 from farm.measures.detection import (
     OVERALL,
@@ -29,42 +33,82 @@ from farm.measures.detection import (
     weighted_f1,
 )
 from farm.measures.intervals import wilson
+from farm.measures.localization import (
+    gaussian_nll,
+    iou,
+    kuleshov_error,
+    mae,
+    mean_iou,
+    quantile_table,
+    regression_ece,
+)
 from farm.measures.measure import Measure, ratio, undefined
-from farm.measures.ranking import Separation, aupr, auroc, fpr_at_tpr
+from farm.measures.probabilities import accuracy, brier_mean, brier_sum, nll
+from farm.measures.ranking import Separation, aupr, aupr_id, auroc, detection_error, fpr_at_tpr, least_error
+from farm.measures.risk import RiskCoverage, aurc, excess_aurc
 
 __all__ = [
     "OUTSIDE",
     "OVERALL",
     "SPECIFIC",
     "Agreement",
+    "CostTally",
+    "Costs",
     "Counts",
     "Delays",
+    "FalseAlarms",
     "Measure",
+    "RiskCoverage",
     "Separation",
+    "Series",
     "Wording",
     "accepted_accuracy",
+    "accuracy",
     "aupr",
+    "aupr_id",
+    "aurc",
     "auroc",
     "availability_cost",
+    "balanced_accuracy",
+    "brier_mean",
+    "brier_sum",
+    "calibration_measures",
     "classifier_accuracy",
+    "confidence_auroc",
     "coverage",
+    "detection_error",
     "detection_measures",
+    "ece",
     "error",
+    "excess_aurc",
     "false_alarms_per_1000",
     "fnr",
     "fpr",
     "fpr_at_tpr",
+    "gaussian_nll",
+    "iou",
+    "kuleshov_error",
+    "least_error",
+    "mae",
     "mcc",
+    "mean_iou",
     "micro_f1",
     "multiclass_mcc",
+    "nll",
     "precision",
+    "quantile_table",
     "ratio",
     "recall",
+    "regression_ece",
     "relative_change",
+    "reliability",
     "residual_hazard",
     "safety_gain",
     "system_outcome",
+    "trimmed_accuracy",
+    "trimmed_counts",
     "undefined",
     "weighted_f1",
     "wilson",
+    "windowed_series",
 ]

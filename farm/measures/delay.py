@@ -54,15 +54,7 @@ class Delays:
         >>> Delays.of(episode, episode >= 0, np.array([True, False, True, False, False, False])).values
         array([ 1., inf])
         """
-        episode = begun(episode, is_ood)
-        inside = np.flatnonzero(episode != OUTSIDE)
-        numbers, onset = np.unique(episode[inside], return_index=True)
-        delays = np.full(len(numbers), np.inf)
-        alarmed = inside[alarm[inside]]
-        heard, first = np.unique(episode[alarmed], return_index=True)
-        place = np.searchsorted(numbers, heard)
-        delays[place] = alarmed[first] - inside[onset[place]]
-        return cls(delays)
+        return Episodes(episode, is_ood).delays(alarm)
 
     @property
     def n(self) -> int:
@@ -96,12 +88,43 @@ class Delays:
         return Measure(value)
 
 
+class Episodes:
+    """When things went wrong along a stream, found once for all monitors that watched it.
+
+    Examples
+    --------
+    >>> episode = np.array([-1, -1, 0, 0])
+    >>> episodes = Episodes(episode, episode >= 0)
+    >>> alarm = np.array([True, False, False, True])
+    >>> episodes.delays(alarm).values.tolist(), episodes.false_alarms_per_1000(alarm).value
+    ([1.0], 500.0)
+    """
+
+    def __init__(self, episode: IntArray, is_ood: BoolArray) -> None:
+        episode = begun(episode, is_ood)
+        self._quiet = (episode == OUTSIDE) & ~is_ood
+        self._inside = np.flatnonzero(episode != OUTSIDE)
+        _, first, self._number = np.unique(episode[self._inside], return_index=True, return_inverse=True)
+        self._onset = self._inside[first]
+
+    def delays(self, alarm: BoolArray) -> Delays:
+        """Find each episode's first alarm at or after its onset."""
+        heard = np.full(len(self._onset), np.inf)
+        alarmed = alarm[self._inside]
+        # Backwards: of several alarms in an episode the one written last is the first that was raised.
+        heard[self._number[alarmed][::-1]] = self._inside[alarmed][::-1]
+        return Delays(heard - self._onset)
+
+    def false_alarms_per_1000(self, alarm: BoolArray) -> Measure:
+        """Count alarms a thousand ID instances, but for those between an onset and its episode's end."""
+        if not self._quiet.any():
+            return undefined("no ID instance before or between faults")
+        return Measure(1000.0 * float(alarm[self._quiet].mean()))
+
+
 def false_alarms_per_1000(episode: IntArray, is_ood: BoolArray, alarm: BoolArray) -> Measure:
     """Count alarms a thousand ID instances, but for those between an onset and its episode's end."""
-    quiet = (begun(episode, is_ood) == OUTSIDE) & ~is_ood
-    if not quiet.any():
-        return undefined("no ID instance before or between faults")
-    return Measure(1000.0 * float(alarm[quiet].mean()))
+    return Episodes(episode, is_ood).false_alarms_per_1000(alarm)
 
 
 def _binomial(n: int, p: float) -> FloatArray:

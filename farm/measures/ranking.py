@@ -1,6 +1,6 @@
 """How well scores tell OOD from ID, whatever the threshold. OOD is positive; higher is more anomalous.
 
-All three measures follow from one question asked of each OOD score: how many ID scores lie below it, and how
+Nearly all of it follows from one question asked of each OOD score: how many ID scores lie below it, and how
 many at it? Sorting ID and OOD apart answers it with one binary search each, ties included.
 """
 
@@ -21,6 +21,12 @@ TPR = 0.95
 class Separation:
     """The scores of ID and of OOD instances, sorted apart.
 
+    Parameters
+    ----------
+    id_scores, ood_scores
+        In any order, or both in rising order where `ascending` says so: to sort again what several faults
+        share would take longer than all the rest.
+
     Examples
     --------
     >>> separation = Separation(np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.4]))
@@ -28,25 +34,16 @@ class Separation:
     (0.9167, 0.8333)
     """
 
-    def __init__(self, id_scores: FloatArray, ood_scores: FloatArray) -> None:
+    def __init__(self, id_scores: FloatArray, ood_scores: FloatArray, *, ascending: bool = False) -> None:
         self._n_id, self._n_ood = len(id_scores), len(ood_scores)
-        self._why_not = self._reason(id_scores, ood_scores)
-        if self._why_not is None:
-            id_sorted, self._ood = np.sort(id_scores), np.sort(ood_scores)
-            self._id_below = np.searchsorted(id_sorted, self._ood, side="left")
-            self._id_up_to = np.searchsorted(id_sorted, self._ood, side="right")
-
-    @staticmethod
-    def _reason(id_scores: FloatArray, ood_scores: FloatArray) -> str | None:
-        n = len(id_scores) + len(ood_scores)
         missing = int(np.isnan(id_scores).sum() + np.isnan(ood_scores).sum())
-        if n == 0:
-            return "no instances"
-        if missing:
-            return f"the score is missing for {missing} of {n} instances"
-        if not len(ood_scores):
-            return f"none of the {n} instances is OOD"
-        return None if len(id_scores) else f"each of the {n} instances is OOD"
+        self._why_not = why_not_ranked(self._n_id, self._n_ood, missing)
+        if self._why_not is None:
+            self._id, self._ood = id_scores, ood_scores
+            if not ascending:
+                self._id, self._ood = np.sort(id_scores), np.sort(ood_scores)
+            self._id_below = np.searchsorted(self._id, self._ood, side="left")
+            self._id_up_to = np.searchsorted(self._id, self._ood, side="right")
 
     def auroc(self) -> Measure:
         """Chance that an OOD instance scores higher than an ID one, a tie counting half."""
@@ -73,9 +70,59 @@ class Separation:
         wanted = max(math.ceil(tpr * self._n_ood - 1e-9), 1)
         return Measure((self._n_id - int(self._id_below[self._n_ood - wanted])) / self._n_id)
 
+    def aupr_id(self) -> Measure:
+        """Average precision with ID as the positive class: what scores low is accepted, and should be ID."""
+        if self._why_not:
+            return undefined(self._why_not)
+        accepted = np.searchsorted(self._id, self._id, side="right")
+        missed = np.searchsorted(self._ood, self._id, side="right")
+        return Measure(float(np.mean(accepted / (accepted + missed))))
+
+    def detection_error(self) -> Measure:
+        """Mean of FPR and FNR at the threshold where it is least: ID and OOD count the same."""
+        return self.least_error(0.5)
+
+    def least_error(self, ood_share: float | None = None) -> Measure:
+        """Share of wrong alarms and misses, at the threshold where it is least.
+
+        The threshold is chosen on the very scores it is judged by: a bound for any real one.
+
+        Parameters
+        ----------
+        ood_share
+            The share of OOD instances to reckon with; None for that among these scores.
+        """
+        if ood_share is not None and not 0 < ood_share < 1:
+            raise ParameterError(f"least_error: ood_share = {ood_share}; expected a number between 0 and 1")
+        if self._why_not:
+            return undefined(self._why_not)
+        share = self._n_ood / (self._n_id + self._n_ood) if ood_share is None else ood_share
+        false_alarms = (self._n_id - self._id_below) / self._n_id
+        missed = np.searchsorted(self._ood, self._ood, side="left") / self._n_ood
+        # No threshold but an OOD score can be the best one, unless it is best never to raise an alarm.
+        return Measure(min(float(np.min((1 - share) * false_alarms + share * missed)), share))
+
     def measures(self) -> dict[str, Measure]:
-        """Give all three under the names that records use."""
+        """Give those that records hold, under the names they have there."""
         return {"auroc": self.auroc(), "aupr": self.aupr(), "fpr_at_95_tpr": self.fpr_at_tpr(0.95)}
+
+
+def why_not_ranked(n_id: int, n_ood: int, missing: int) -> str | None:
+    """Say why scores cannot tell so many ID from so many OOD instances; None if they can.
+
+    Examples
+    --------
+    >>> why_not_ranked(n_id=3, n_ood=0, missing=0)
+    'none of the 3 instances is OOD'
+    """
+    n = n_id + n_ood
+    if n == 0:
+        return "no instances"
+    if missing:
+        return f"the score is missing for {missing} of {n} instances"
+    if not n_ood:
+        return f"none of the {n} instances is OOD"
+    return None if n_id else f"each of the {n} instances is OOD"
 
 
 def auroc(scores: FloatArray, is_ood: BoolArray) -> Measure:
@@ -92,6 +139,39 @@ def auroc(scores: FloatArray, is_ood: BoolArray) -> Measure:
 def aupr(scores: FloatArray, is_ood: BoolArray) -> Measure:
     """Area under the precision-recall curve as average precision, that is without interpolation."""
     return Separation(scores[~is_ood], scores[is_ood]).aupr()
+
+
+def aupr_id(scores: FloatArray, is_ood: BoolArray) -> Measure:
+    """Area under the precision-recall curve of accepting ID instances, as average precision.
+
+    Examples
+    --------
+    >>> round(aupr_id(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True])).value, 4)
+    0.8333
+    """
+    return Separation(scores[~is_ood], scores[is_ood]).aupr_id()
+
+
+def detection_error(scores: FloatArray, is_ood: BoolArray) -> Measure:
+    """Least mean of false-positive and false-negative rate that a threshold can reach.
+
+    Examples
+    --------
+    >>> detection_error(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True])).value
+    0.25
+    """
+    return Separation(scores[~is_ood], scores[is_ood]).detection_error()
+
+
+def least_error(scores: FloatArray, is_ood: BoolArray, ood_share: float | None = None) -> Measure:
+    """Least share of mistakes that a threshold can reach, at these scores' share of OOD or at a stated one.
+
+    Examples
+    --------
+    >>> least_error(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True]), 0.01).value
+    0.005
+    """
+    return Separation(scores[~is_ood], scores[is_ood]).least_error(ood_share)
 
 
 def fpr_at_tpr(scores: FloatArray, is_ood: BoolArray, tpr: float = TPR) -> Measure:

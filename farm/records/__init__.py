@@ -6,15 +6,14 @@ A record is plain JSON. What is undefined is null, and `undefined` says why, fie
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
-from farm.records.judging import Judging, plain
-from farm.records.parts import Group
+from farm.records.judging import Judging
+from farm.records.record import Record, records
 
-Record: TypeAlias = dict[str, Any]
+__all__ = ["Record", "judge"]
 
 
 def judge(instances: pd.DataFrame, alarms: pd.DataFrame, run: Mapping[str, Any]) -> list[Record]:
@@ -52,32 +51,4 @@ def judge(instances: pd.DataFrame, alarms: pd.DataFrame, run: Mapping[str, Any])
     ood odin 0.0 0.0
     ood oracle 0.0 0.0
     """
-    judging = Judging.of(instances, alarms, run)
-    return [
-        {
-            "run": run.get("folder"),
-            "workload": _name(run, "workload"),
-            "classifier": _name(run, "classifier"),
-            **_group(part.group),
-            "part": part.name,
-            "monitor": monitor.name,
-            "ranked": monitor.ranked,
-            "policy": monitor.policy,
-            "fallback": monitor.fallback,
-            **judging.size(part),
-            **plain(judging.measure(monitor, part)),
-            "failure": monitor.failure,
-        }
-        for part in judging.partition.parts
-        for monitor in judging.monitors
-    ]
-
-
-def _group(group: Group) -> Record:
-    ends = group.severity_range
-    return asdict(group) | {"severity_range": None if ends is None else list(ends)}
-
-
-def _name(run: Mapping[str, Any], what: str) -> str | None:
-    name = (run.get(what) or {}).get("name")
-    return None if name is None else str(name)
+    return records(Judging.of(instances, alarms, run), run)

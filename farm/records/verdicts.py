@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -74,6 +74,32 @@ class Verdicts:
     score: FloatArray | None = None
     time_us: FloatArray | None = None
 
+    def in_order(self, order: IntArray) -> Verdicts:
+        """Give the same, the instances in another order."""
+        return Verdicts(
+            self.monitor,
+            self.alarm[order],
+            self.cancelled[order],
+            None if self.decision is None else self.decision[order],
+            None if self.score is None else self.score[order],
+            None if self.time_us is None else self.time_us[order],
+        )
+
+    def coded(self, known: Truth) -> Verdicts:
+        """Give classes acted upon as codes, and check that what is not cancelled is what was predicted."""
+        if self.decision is None:
+            return self
+        decision = known.code(self.decision)
+        wrong = ~self.cancelled & (decision != known.predicted)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            predicted = known.classes[known.predicted[at]]
+            raise DataError(
+                f"alarms of monitor '{self.monitor}': at position {known.position[at]} the decision is "
+                f"{self.decision[at]} and not cancelled; expected {predicted}, which was predicted"
+            )
+        return replace(self, decision=decision)
+
 
 def truth(instances: pd.DataFrame, decision: IntArray | None = None) -> Truth:
     """Take what is known of the instances from their table; classes of `decision` get a code as well.
@@ -100,7 +126,7 @@ def truth(instances: pd.DataFrame, decision: IntArray | None = None) -> Truth:
     if unlabelled.any():
         label = label.fillna(NO_ANSWER)
     # Classes may be any numbers; codes that leave none out keep every count small. The first is -1's.
-    others = np.empty(0, np.int64) if decision is None else np.unique(decision)
+    others = np.empty(0, np.int64) if decision is None else pd.unique(decision)
     codes, values = pd.factorize(
         np.concatenate(([NO_ANSWER], label.to_numpy(np.int64), predicted.to_numpy(np.int64), others))
     )
@@ -141,7 +167,7 @@ def verdicts(alarms: pd.DataFrame, positions: IntArray) -> Iterator[Verdicts]:
     decision = decisions(alarms)
     score, time_us = _numbers(alarms, "score"), _numbers(alarms, "monitor_time_us")
     for code, name in enumerate(names):
-        rows = _rows(np.flatnonzero(codes == code), at, positions, str(name))
+        rows = _rows(_rows_of(code, codes), at, positions, str(name))
         yield Verdicts(
             monitor=str(name),
             alarm=alarm[rows],
@@ -165,10 +191,18 @@ def decisions(alarms: pd.DataFrame) -> IntArray | None:
     return alarms["decision"].to_numpy(np.int64)
 
 
-def _rows(rows: IntArray, at: IntArray, positions: IntArray, monitor: str) -> IntArray:
+def _rows_of(code: int, codes: IntArray) -> slice | IntArray:
+    """Find the rows with a code; as a slice where they follow one another, so that nothing is copied."""
+    rows = np.flatnonzero(codes == code)
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    return slice(first, end) if end - first == len(rows) else rows
+
+
+def _rows(rows: slice | IntArray, at: IntArray, positions: IntArray, monitor: str) -> slice | IntArray:
     """Bring a monitor's rows into the order of the instances."""
     if np.array_equal(at[rows], positions):
         return rows
+    rows = np.arange(len(at))[rows]
     rows = rows[np.argsort(at[rows], kind="stable")]
     order = np.argsort(positions, kind="stable")
     if not np.array_equal(at[rows], positions[order]):

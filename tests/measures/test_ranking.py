@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
 from farm.errors import ParameterError
 from farm.measures import Separation, aupr, auroc, fpr_at_tpr
+from farm.measures.ranking import aupr_id, detection_error, least_error
 
 # Few distinct values, so that most scores tie.
 TIED = st.integers(-3, 3).map(float)
@@ -37,6 +38,45 @@ def test_aupr_agrees_with_scikit_learn(case):
     assert aupr(scores, is_ood).value == pytest.approx(average_precision_score(is_ood, scores), abs=1e-12)
 
 
+@given(CASES)
+def test_aupr_of_id_agrees_with_scikit_learn(case):
+    scores, is_ood = arrays(case)
+    expected = average_precision_score(~is_ood, -scores)
+    assert aupr_id(scores, is_ood).value == pytest.approx(expected, abs=1e-12)
+    assert aupr_id(-scores, ~is_ood).value == pytest.approx(aupr(scores, is_ood).value)
+
+
+@given(CASES, st.sampled_from([None, 0.01, 0.3, 0.5, 0.9]))
+def test_least_error_agrees_with_scikit_learns_curve(case, ood_share):
+    scores, is_ood = arrays(case)
+    fprs, tprs, _ = roc_curve(is_ood, scores, drop_intermediate=False)
+    share = is_ood.mean() if ood_share is None else ood_share
+    expected = ((1 - share) * fprs + share * (1 - tprs)).min()
+    found = least_error(scores, is_ood, ood_share).value
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert 0 <= found <= min(share, 1 - share) + 1e-12
+
+
+@given(CASES)
+def test_detection_error_counts_both_sides_the_same(case):
+    scores, is_ood = arrays(case)
+    error = detection_error(scores, is_ood).value
+    fprs, tprs, _ = roc_curve(is_ood, scores, drop_intermediate=False)
+    assert error == pytest.approx((fprs + 1 - tprs).min() / 2, abs=1e-12)
+    assert detection_error(-scores, ~is_ood).value == pytest.approx(error)
+    assert detection_error(np.append(scores, scores[is_ood]), np.append(is_ood, is_ood[is_ood])).value == (
+        pytest.approx(error)
+    )
+
+
+@given(CASES)
+def test_least_error_is_the_share_of_mistakes_at_the_best_threshold(case):
+    scores, is_ood = arrays(case)
+    never = is_ood.mean()
+    least = min(never, *(np.mean((scores >= threshold) != is_ood) for threshold in scores))
+    assert least_error(scores, is_ood).value == pytest.approx(least)
+
+
 @given(CASES, st.sampled_from([0.5, 0.9, 0.95, 1.0]))
 def test_fpr_at_tpr_agrees_with_scikit_learns_curve(case, tpr):
     scores, is_ood = arrays(case)
@@ -49,7 +89,7 @@ def test_order_does_not_matter(case, random):
     scores, is_ood = arrays(case)
     shuffled = list(range(len(scores)))
     random.shuffle(shuffled)
-    for measure in (auroc, aupr, fpr_at_tpr):
+    for measure in (auroc, aupr, aupr_id, fpr_at_tpr, detection_error, least_error):
         assert measure(scores[shuffled], is_ood[shuffled]) == measure(scores, is_ood)
 
 
@@ -75,6 +115,9 @@ def test_constant_scores_are_chance():
     assert auroc(scores, is_ood).value == 0.5
     assert aupr(scores, is_ood).value == pytest.approx(0.3)
     assert fpr_at_tpr(scores, is_ood).value == 1.0
+    assert aupr_id(scores, is_ood).value == pytest.approx(0.7)
+    assert detection_error(scores, is_ood).value == 0.5
+    assert least_error(scores, is_ood).value == pytest.approx(0.3)
 
 
 def test_infinite_scores_rank():
@@ -101,7 +144,9 @@ def test_nineteen_in_twenty_is_enough(n):
 def test_undefined_with_a_reason(id_scores, ood_scores, reason):
     measures = Separation(np.array(id_scores), np.array(ood_scores)).measures()
     assert list(measures) == ["auroc", "aupr", "fpr_at_95_tpr"]
-    for measure in measures.values():
+    separation = Separation(np.array(id_scores), np.array(ood_scores))
+    others = separation.aupr_id(), separation.detection_error(), separation.least_error()
+    for measure in (*measures.values(), *others):
         assert math.isnan(measure.value)
         assert measure.reason == reason
 
@@ -110,3 +155,9 @@ def test_undefined_with_a_reason(id_scores, ood_scores, reason):
 def test_refuses_an_impossible_rate(tpr):
     with pytest.raises(ParameterError, match=r"expected a number above 0, at most 1"):
         fpr_at_tpr(np.array([0.0, 1.0]), np.array([False, True]), tpr)
+
+
+@pytest.mark.parametrize("ood_share", [0.0, 1.0, -1.0, 50, math.nan])
+def test_refuses_an_impossible_share(ood_share):
+    with pytest.raises(ParameterError, match=r"ood_share = .*; expected a number between 0 and 1"):
+        least_error(np.array([0.0, 1.0]), np.array([False, True]), ood_share)

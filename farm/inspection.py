@@ -1,0 +1,163 @@
+"""Closer looks at one run: class by class, at another share of OOD instances, by costs, by confidence.
+
+Each look is a small table. What is undefined in it is None, with the reason below the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from farm import oracle
+from farm.api.arrays import NO_ANSWER
+from farm.errors import DataError
+from farm.measures import Counts, FalseAlarms, Measure, RiskCoverage, confidence_auroc, ece, reliability
+from farm.measures.bounded import Bounded
+from farm.measures.calibration import Bin
+from farm.measures.cost import Costs, CostTally
+from farm.measures.detection import SPECIFIC
+from farm.measures.per_class import per_label
+from farm.measures.prevalence import at_prevalence
+from farm.readouts import Readouts
+from farm.records.notes import failures
+from farm.records.verdicts import Truth, Verdicts, decisions, truth, verdicts
+
+Cell: TypeAlias = "str | int | float | Bounded | Measure | None"
+
+
+@dataclass(frozen=True)
+class Look:
+    """A table with its title; cells are text, numbers, or measures with or without their interval."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's arrays, in the order of its instances."""
+
+    known: Truth
+    said: list[Verdicts]
+    classes: Sequence[str]
+    confidence: Any = field(repr=False)
+
+    @classmethod
+    def of(cls, readouts: Readouts) -> Run:
+        """Align what monitors said with the instances; monitors that failed are left out."""
+        instances, alarms = readouts.instances, readouts.alarms
+        alarms = alarms[~alarms["monitor"].isin(failures(readouts.run))]
+        known = truth(instances, decisions(alarms))
+        if known.why_no_ood or known.unlabelled.any():
+            why = known.why_no_ood or "some labels are missing"
+            raise DataError(f"a closer look needs labels and is_ood of all instances: {why}")
+        confidence = instances["confidence"].to_numpy(np.float64) if "confidence" in instances else None
+        unnamed = [str(code) for code in range(int(known.classes.max(initial=-1)) + 1)]
+        names = readouts.run.get("classes") or unnamed
+        said = [one.coded(known) for one in verdicts(alarms, known.position)]
+        return cls(known, said, names, confidence)
+
+    def class_name(self, code: int) -> str:
+        """Name a class by its code."""
+        return "no right answer" if code == NO_ANSWER else str(self.classes[int(self.known.classes[code])])
+
+
+def per_class(run: Run, level: float = 0.95) -> Iterator[Look]:
+    """Look at each class: what the classifier and each monitor make of it."""
+    known = run.known
+    for said in run.said:
+        found = per_label(
+            known.label, known.predicted, said.alarm, said.cancelled, is_ood=known.is_ood, level=level
+        )
+        rows: list[tuple[Cell, ...]] = [
+            (run.class_name(r.number), r.n, r.accuracy, r.alarm_rate, r.fpr, r.fnr) for r in found
+        ]
+        columns = ("label", "n", "classifier right", "alarms", "cancelled though right", "kept though wrong")
+        yield Look(f"{said.monitor}, class by class", columns, rows)
+
+
+def at_share(run: Run, shares: Sequence[float], level: float = 0.95) -> Iterator[Look]:
+    """Look at what the alarms would be worth if another share of the instances were OOD."""
+    seen = float(run.known.is_ood.mean())
+    for share in shares:
+        rows: list[tuple[Cell, ...]] = []
+        for said in run.said:
+            counts = Counts(**oracle.tally(oracle.specific(said.alarm, run.known.is_ood)), wording=SPECIFIC)
+            (found,) = at_prevalence(counts, [share], level)
+            rows.append((said.monitor, found.mcc, found.precision, found.f1, found.error, found.alarm_rate))
+        columns = ("monitor", "MCC", "precision", "F1", "error", "alarms")
+        notes = (f"re-weighted from FPR and FNR; in the run {seen:.2%} were OOD",)
+        yield Look(f"OOD detection if {share:.4g} of the instances were OOD", columns, rows, notes)
+
+
+def costs(run: Run, prices: Mapping[str, Any]) -> Iterator[Look]:
+    """Look at what the decisions cost, in the user's own prices."""
+    made = Costs.of(prices)
+    rows: list[tuple[Cell, ...]] = []
+    classes = [str(run.classes[int(c)]) for c in run.known.classes]
+    for said in run.said:
+        tally = CostTally.of(
+            made, classes, run.known.label, run.known.predicted, said.cancelled, said.decision
+        )
+        rows.append((said.monitor, tally.mean, tally.mean_without, tally.mean_perfect, tally.saved))
+    columns = ("monitor", "cost an instance", "without it", "perfect monitor", "share saved")
+    yield Look("Expected cost", columns, rows)
+
+
+def confidence(run: Run) -> Iterator[Look]:
+    """Look at the classifier's own confidence on ID instances, and at what scores sort out."""
+    id_rows = ~run.known.is_ood
+    right = run.known.label == run.known.predicted
+    if run.confidence is not None:
+        sure, correct = run.confidence[id_rows], right[id_rows]
+        rows: list[tuple[Cell, ...]] = [
+            (f"{b.low:.1f} to {b.high:.1f}", b.n, b.confidence, _right(b)) for b in reliability(sure, correct)
+        ]
+        notes = (
+            f"expected calibration error: {_text(ece(sure, correct))} (equal width), "
+            f"{_text(ece(sure, correct, equal='mass'))} (equal mass); AUROC of right against wrong: "
+            f"{_text(confidence_auroc(sure, correct))}",
+        )
+        columns = ("confidence", "n", "mean confidence", "right")
+        yield Look("The classifier's confidence on ID instances", columns, rows, notes)
+    ranked: list[tuple[Cell, ...]] = []
+    for said in run.said:
+        if said.score is not None:
+            curve = RiskCoverage.of(said.score, run.known.should_cancel)
+            ranked.append((said.monitor, curve.area(), curve.best_area(), curve.excess_area()))
+    columns = ("monitor", "area under risk-coverage", "best possible", "excess")
+    yield Look("Accepting by score: risk against coverage", columns, ranked)
+
+
+def along_time(run: Run) -> Iterator[Look]:
+    """Look at how far apart false alarms are."""
+    known = run.known
+    order = np.argsort(known.position, kind="stable")
+    episode = np.full(len(order), -1) if known.episode is None else known.episode
+    rows: list[tuple[Cell, ...]] = []
+    for said in run.said:
+        found = FalseAlarms.of(episode[order], known.is_ood[order], said.alarm[order])
+        rows.append((said.monitor, found.quiet, found.alarms, found.mean_time, found.mean_time_low()))
+    columns = ("monitor", "quiet instances", "false alarms", "mean time between", "at least (95 %)")
+    yield Look("False alarms along the stream, in quiet instances", columns, rows)
+
+
+def _right(found: Bin) -> Bounded:
+    return Bounded(found.accuracy, found.accuracy_low, found.accuracy_high)
+
+
+def _text(measure: Measure) -> str:
+    return f"{measure.value:.3f}" if measure.defined else f"undefined ({measure.reason})"
+
+
+LOOKS: Mapping[str, Callable[[Run], Iterator[Look]]] = {
+    "classes": per_class,
+    "confidence": confidence,
+    "time": along_time,
+}
+"""Those that need nothing but the run."""

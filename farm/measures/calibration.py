@@ -1,0 +1,173 @@
+"""Whether a classifier is as often right as its confidence says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from farm.api.arrays import BoolArray, Features, FloatArray, IntArray
+from farm.api.component import check_choice, check_number
+from farm.errors import DataError
+from farm.measures.intervals import wilson
+from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.probabilities import TOLERANCE, accuracy, brier_mean, brier_sum, nll
+from farm.measures.ranking import Separation
+from farm.oracle import should_be_cancelled
+
+Equal: TypeAlias = Literal["width", "mass"]
+"""What the bins have in common: how wide they are, or how many instances they hold."""
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Instances of like confidence: above `low` and up to `high`, the first bin from `low` on."""
+
+    low: float
+    high: float
+    n: int
+    confidence: Measure
+    """Their mean confidence."""
+    accuracy: Measure
+    accuracy_low: Measure
+    accuracy_high: Measure
+    """Wilson's interval of the accuracy."""
+
+
+def reliability(
+    confidence: Features, right: BoolArray, *, bins: int = BINS, equal: Equal = "width", level: float = 0.95
+) -> tuple[Bin, ...]:
+    """Tabulate how often predictions are right against how sure the classifier was.
+
+    Parameters
+    ----------
+    confidence
+        The probability of what was predicted.
+    right
+        Which predictions are right; one without a right answer is not.
+    bins
+        How many. Of equal mass there are fewer where confidences tie: equal ones are never parted.
+    equal
+        `width`: from 0 to 1, some perhaps empty. `mass`: as many instances in each as ties allow.
+    level
+        Of the interval.
+
+    Examples
+    --------
+    >>> table = reliability(np.array([0.6, 0.7, 0.9, 1.0]), np.array([True, False, True, True]), bins=2)
+    >>> [(b.low, b.high, b.n, b.accuracy.value) for b in table]
+    [(0.0, 0.5, 0, nan), (0.5, 1.0, 4, 0.75)]
+    """
+    check_number("reliability: bins", bins, low=1, whole=True)
+    check_choice("reliability: equal", equal, ("width", "mass"))
+    if _unknown(confidence, right) and not len(confidence):
+        return ()
+    sure = _checked(confidence)
+    ends = _ends(sure, bins, equal)
+    number = np.minimum(np.searchsorted(ends[1:], sure, side="left"), len(ends) - 2)
+    n = np.bincount(number, minlength=len(ends) - 1).tolist()
+    total = np.bincount(number, weights=sure, minlength=len(n)).tolist()
+    hits = np.bincount(number[right], minlength=len(n)).tolist()
+    return tuple(
+        Bin(
+            float(ends[i]),
+            float(ends[i + 1]),
+            n[i],
+            ratio(total[i], n[i], "no instances"),
+            ratio(hits[i], n[i], "no instances"),
+            *wilson(hits[i], n[i], level),
+        )
+        for i in range(len(n))
+    )
+
+
+def ece(confidence: Features, right: BoolArray, *, bins: int = BINS, equal: Equal = "width") -> Measure:
+    """Expected calibration error: the mean gap, over instances, between a bin's confidence and accuracy.
+
+    It depends on the bins, and is above 0 by chance alone: compare it at one binning and one n. The
+    parameters are those of `reliability`.
+
+    Examples
+    --------
+    >>> round(ece(np.array([0.8, 0.8, 0.6, 0.6]), np.array([True, True, True, False])).value, 4)
+    0.15
+    """
+    if why := _unknown(confidence, right):
+        return undefined(why)
+    table = [b for b in reliability(confidence, right, bins=bins, equal=equal) if b.n]
+    return Measure(sum(b.n * abs(b.accuracy.value - b.confidence.value) for b in table) / len(right))
+
+
+def confidence_auroc(confidence: Features, right: BoolArray) -> Measure:
+    """Chance that a right prediction is surer than a wrong one, a tie counting half.
+
+    Only the order of confidences matters, so that any measure of certainty will do.
+
+    Examples
+    --------
+    >>> confidence_auroc(np.array([0.9, 0.6, 0.8]), np.array([True, True, False])).value
+    0.5
+    """
+    if why := _unknown(confidence, right):
+        return undefined(why)
+    n, hits = len(right), int(np.count_nonzero(right))
+    if hits in (0, n):
+        return undefined(f"{'each' if hits else 'none'} of the {n} predictions is right")
+    sure = confidence.astype(np.float64)
+    return Separation(sure[~right], sure[right]).auroc()
+
+
+def calibration_measures(
+    probabilities: Features, label: IntArray, *, bins: int = BINS, floor: float | None = None
+) -> dict[str, Measure]:
+    """Give all of it, of a classifier that predicts its most probable class.
+
+    Examples
+    --------
+    >>> found = calibration_measures(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([0, 1]))
+    >>> {name: round(found[name].value, 3) for name in ("accuracy", "brier_sum", "ece_equal_width")}
+    {'accuracy': 0.5, 'brier_sum': 0.37, 'ece_equal_width': 0.35}
+    """
+    total = brier_sum(probabilities, label)  # refuses what are no probabilities
+    confidence = probabilities.max(axis=1)
+    right = ~should_be_cancelled(label, probabilities.argmax(axis=1))
+    why = _unknown(confidence, right)
+    return {
+        "accuracy": undefined(why) if why else accuracy(right),
+        "brier_mean": brier_mean(probabilities, label),
+        "brier_sum": total,
+        "nll": nll(probabilities, label, floor=floor),
+        "ece_equal_width": ece(confidence, right, bins=bins, equal="width"),
+        "ece_equal_mass": ece(confidence, right, bins=bins, equal="mass"),
+        "confidence_auroc": confidence_auroc(confidence, right),
+    }
+
+
+def _unknown(confidence: Features, right: BoolArray) -> str | None:
+    """Say why there is nothing to measure."""
+    missing, n = int(np.isnan(confidence).sum()), len(confidence)
+    if n != len(right):
+        raise DataError(f"{n} confidences for {len(right)} predictions; expected as many")
+    if n and not missing:
+        return None
+    return f"the confidence is missing for {missing} of {n} instances" if n else "no instances"
+
+
+def _checked(confidence: Features) -> FloatArray:
+    bad = np.flatnonzero(~((confidence >= -TOLERANCE) & (confidence <= 1 + TOLERANCE)))
+    if bad.size:
+        at = int(bad[0])
+        raise DataError(f"confidence {confidence[at]} at position {at}; expected a number from 0 to 1")
+    return confidence.astype(np.float64)
+
+
+def _ends(confidence: FloatArray, bins: int, equal: Equal) -> FloatArray:
+    """Give the bins' ends; those of equal mass are confidences that occur, so that no bin is empty."""
+    if equal == "width":
+        return np.linspace(0.0, 1.0, bins + 1)
+    ranked = np.sort(confidence)
+    last = [-(-number * len(ranked) // bins) - 1 for number in range(1, bins + 1)]
+    return np.append(ranked[0], np.unique(ranked[last]))

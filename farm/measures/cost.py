@@ -1,0 +1,237 @@
+"""What a monitor's mistakes cost by the user's own price list: a missed pedestrian is not a false alarm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, check_labels
+from farm.api.component import check_number
+from farm.errors import DataError, ParameterError, suggestion
+from farm.measures.measure import Measure, ratio
+from farm.oracle import should_be_cancelled
+
+Key: TypeAlias = str | int
+"""A class by its name or its number, a group by its name, or -1: instances without a right answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Prices in any unit, at least 0; a right decision acted upon costs nothing.
+
+    Parameters
+    ----------
+    wrong
+        A wrong decision acted upon, where nothing more particular is said.
+    cancelled_right
+        A right decision that was cancelled: a false alarm.
+    cancelled_wrong
+        A wrong decision that was cancelled: what the safe reaction itself costs.
+    by_label
+        A wrong decision acted upon, by the label. A class counts before its group.
+    by_pair
+        The same by label, and then by what was predicted; counts before `by_label`.
+    groups
+        Names for several classes, to be used wherever a class can be.
+
+    Examples
+    --------
+    >>> costs = Costs.of({"wrong": 1, "cancelled_right": 0.1, "by_label": {"pedestrian": 100, -1: 10}})
+    >>> costs.table(["car", "pedestrian"])
+    array([[  0.,   1.],
+           [100.,   0.],
+           [ 10.,  10.]])
+    """
+
+    wrong: float
+    cancelled_right: float
+    cancelled_wrong: float = 0.0
+    by_label: Mapping[Key, float] = field(default_factory=dict)
+    by_pair: Mapping[Key, Mapping[Key, float]] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[Key]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("wrong", "cancelled_right", "cancelled_wrong"):
+            check_number(f"costs.{name}", getattr(self, name), low=0)
+        for name in ("by_label", "by_pair", "groups"):
+            _check_mapping(f"costs.{name}", getattr(self, name))
+        for label, price in self.by_label.items():
+            check_number(f"costs.by_label.{label}", price, low=0)
+        for label, row in self.by_pair.items():
+            _check_mapping(f"costs.by_pair.{label}", row)
+            for predicted, price in row.items():
+                check_number(f"costs.by_pair.{label}.{predicted}", price, low=0)
+        for name, members in self.groups.items():
+            if isinstance(members, str) or not isinstance(members, Sequence) or not members:
+                raise ParameterError(f"costs.groups.{name} is {members!r}; expected a list of classes")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Costs:
+        """Make it of a mapping as YAML gives one."""
+        _check_mapping("costs", given)
+        known = {f.name for f in fields(cls)}
+        if unknown := [name for name in given if name not in known]:
+            raise ParameterError(f"costs has no '{unknown[0]}'; {suggestion(str(unknown[0]), known)}")
+        for name in ("wrong", "cancelled_right"):
+            if name not in given:
+                raise ParameterError(f"costs.{name} is missing; expected a number of at least 0")
+        return cls(**given)
+
+    def table(self, classes: Sequence[str]) -> FloatArray:
+        """Give the cost of acting on each decision (column) by label (row); the last row is label -1."""
+        table = np.full((len(classes) + 1, len(classes)), float(self.wrong))
+        names = _Names(classes, self.groups)
+        for rows, price in names.by_particularity(self.by_label, "by_label"):
+            table[rows] = price
+        for rows, row in names.by_particularity(self.by_pair, "by_pair"):
+            for columns, price in names.by_particularity(row, "by_pair"):
+                if NO_ANSWER in columns:
+                    raise ParameterError("costs.by_pair: -1 as what was predicted; expected a class")
+                if len(rows) == 1 and rows == columns and price:
+                    name = classes[rows[0]]
+                    raise ParameterError(
+                        f"costs.by_pair.{name}.{name} is {price}; expected 0 of what is right"
+                    )
+                table[np.ix_(rows, columns)] = price
+        np.fill_diagonal(table, 0.0)
+        return table
+
+
+@dataclass(frozen=True)
+class CostTally:
+    """Summed costs of a monitor, of having none, and of the perfect one. Parts add up.
+
+    The perfect monitor cancels what is wrong and nothing else, even where acting would have been cheaper.
+
+    Examples
+    --------
+    >>> costs = Costs(wrong=10, cancelled_right=1)
+    >>> label, predicted = np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0])
+    >>> tally = CostTally.of(costs, ("a", "b"), label, predicted, np.array([True, False, True, False]))
+    >>> tally.mean.value, tally.mean_without.value, tally.mean_perfect.value, tally.saved.value
+    (2.75, 5.0, 0.0, 0.45)
+    """
+
+    n: int
+    monitor: float
+    without: float
+    perfect: float
+
+    @classmethod
+    def of(
+        cls,
+        costs: Costs,
+        classes: Sequence[str],
+        label: IntArray,
+        predicted: IntArray,
+        cancelled: BoolArray,
+        decision: IntArray | None = None,
+    ) -> CostTally:
+        """Sum up the costs of what was done.
+
+        `decision` is the class that was acted upon, -1 for none, where a fallback may have decided instead;
+        without it, what was cancelled is not acted upon at all.
+        """
+        lengths = {len(a) for a in (label, predicted, cancelled, decision) if a is not None}
+        if len(lengths) > 1:
+            raise DataError(f"costs: arrays of {sorted(lengths)} instances; expected as many of each")
+        check_labels(label, len(classes), "costs", no_answer=True)
+        check_labels(predicted, len(classes), "costs: predicted")
+        done = np.where(cancelled, NO_ANSWER, predicted) if decision is None else decision
+        check_labels(done, len(classes), "costs: decision", no_answer=True)
+        table = costs.table(classes)
+        wrong = should_be_cancelled(label, predicted)
+        # Label -1 indexes the last row, which is its own.
+        acted = np.where(done == NO_ANSWER, 0.0, table[label, done])
+        idle = np.where(wrong, float(costs.cancelled_wrong), float(costs.cancelled_right))
+        return cls(
+            n=len(label),
+            monitor=float(np.where(done == NO_ANSWER, idle, acted).sum()),
+            without=float(table[label, predicted].sum()),
+            perfect=float(costs.cancelled_wrong) * int(np.count_nonzero(wrong)),
+        )
+
+    def __add__(self, other: CostTally) -> CostTally:
+        return CostTally(
+            self.n + other.n,
+            self.monitor + other.monitor,
+            self.without + other.without,
+            self.perfect + other.perfect,
+        )
+
+    @property
+    def mean(self) -> Measure:
+        """Mean cost an instance with this monitor."""
+        return ratio(self.monitor, self.n, "no instances")
+
+    @property
+    def mean_without(self) -> Measure:
+        """Mean cost an instance were every decision acted upon."""
+        return ratio(self.without, self.n, "no instances")
+
+    @property
+    def mean_perfect(self) -> Measure:
+        """Mean cost an instance were what is wrong cancelled, and nothing else."""
+        return ratio(self.perfect, self.n, "no instances")
+
+    @property
+    def saved(self) -> Measure:
+        """Share it saves of what the perfect monitor would; below 0 where having none is cheaper."""
+        possible = max(self.without - self.perfect, 0.0)
+        why = "the perfect monitor saves nothing" if self.n else "no instances"
+        return ratio(self.without - self.monitor, possible, why)
+
+
+class _Names:
+    """Which table rows a class, a group or -1 stands for."""
+
+    def __init__(self, classes: Sequence[str], groups: Mapping[str, Sequence[Key]]) -> None:
+        self._classes = list(classes)
+        self._groups: dict[str, list[int]] = {}
+        owner: dict[int, str] = {}
+        for group, members in groups.items():
+            if group in self._classes:
+                raise ParameterError(f"costs.groups: '{group}' is a class; expected another name")
+            numbers = [self._number(member, "groups") for member in members]
+            for number in numbers:
+                if owner.setdefault(number, group) != group:
+                    both = f"'{owner[number]}' and '{group}'"
+                    raise ParameterError(f"costs.groups: {both} share a class; expected it in one of them")
+            self._groups[group] = numbers
+
+    def by_particularity(self, entries: Mapping[Key, Any], where: str) -> Iterator[tuple[list[int], Any]]:
+        """Give each entry's rows, those of groups first: what comes later overwrites."""
+        for key, value in entries.items():
+            if key in self._groups:
+                yield self._groups[str(key)], value
+        seen: dict[int, Key] = {}
+        for key, value in entries.items():
+            if key not in self._groups:
+                number = self._number(key, where)
+                if number in seen:
+                    twice = f"{seen[number]!r} and {key!r} are the same class"
+                    raise ParameterError(f"costs.{where}: {twice}; expected it once")
+                seen[number] = key
+                yield [number], value
+
+    def _number(self, key: Key, where: str) -> int:
+        if isinstance(key, str):
+            if key in self._classes:
+                return self._classes.index(key)
+            hint = suggestion(key, [*self._classes, *self._groups])
+            raise ParameterError(f"costs.{where}: '{key}' is no class or group; {hint}")
+        most = len(self._classes) - 1
+        if isinstance(key, bool) or not isinstance(key, int) or not NO_ANSWER <= key <= most:
+            raise ParameterError(f"costs.{where}: {key!r}; expected a name, or a class from -1 to {most}")
+        # Where classes are called by numbers, an unquoted one could mean either.
+        if str(key) in self._classes and self._classes.index(str(key)) != key:
+            raise ParameterError(f"costs.{where}: {key} is one class and the name of another; quote the name")
+        return key
+
+
+def _check_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{name} is {value!r}; expected a mapping")

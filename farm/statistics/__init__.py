@@ -1,0 +1,1 @@
+"""From measures to claims: which monitor is better, on which faults, by how much and how sure."""

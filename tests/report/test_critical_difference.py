@@ -1,0 +1,128 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from farm.errors import ParameterError
+from farm.measures.measure import Measure, undefined
+from farm.report.critical_difference import draw_critical_difference
+from farm.statistics.ranks import compare_ranks
+from farm.statistics.table import SetTable
+
+A_SET = "one faultload at one severity on one workload"
+
+
+def make_comparison(k=4, n=12, spread=3.0, higher_is_better=True, zeroed=0, alpha=0.05, name="monitor"):
+    values = np.random.default_rng(0).normal(size=(n, k)) + np.linspace(0, spread, k)
+    cells = {(f"set{i}", f"{name}{j}"): Measure(float(values[i, j])) for i in range(n) for j in range(k)}
+    cells |= {(f"set{i}", f"{name}0"): undefined("no alarm") for i in range(zeroed)}
+    table = SetTable.of(cells, "specific.mcc", higher_is_better=higher_is_better, a_set_is=A_SET)
+    return compare_ranks(table.resolve(), alpha)
+
+
+def words(path):
+    """Give all the text of an SVG: each line is drawn as paths, below a comment with its letters."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", path.read_text(), flags=re.DOTALL)).replace("\xa0", " ")
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    def draw(comparison, name="cd.svg", **options):
+        draw_critical_difference(comparison, tmp_path / name, **options)
+        return tmp_path / name
+
+    return draw
+
+
+def test_says_all_that_a_stranger_needs(drawn):
+    comparison = make_comparison(alpha=0.01)
+    text = words(drawn(comparison, about="noise"))
+    assert "noise: specific.mcc (higher is better)" in text
+    assert f"Mean rank over N = 12 sets; a set is {A_SET}." in text
+    assert "lower mean rank is better" in text
+    assert f"CD = {comparison.critical_difference:.2f} (Nemenyi, \N{GREEK SMALL LETTER ALPHA} = 0.01)" in text
+    for name, rank in zip(comparison.monitors, comparison.mean_ranks, strict=True):
+        assert f"{name}  {rank:.2f}" in text or f"{rank:.2f}  {name}" in text
+    assert "joined by a black bar cannot be told apart" in text
+    assert "Iman and Davenport" in text
+    assert "counts as 0" not in text
+
+
+def test_lower_is_better_is_said(drawn):
+    assert "specific.mcc (lower is better)" in words(drawn(make_comparison(higher_is_better=False)))
+
+
+def test_undefined_values_have_a_footnote(drawn):
+    assert "Note: 'monitor0' counts as 0 on 3 of 12 sets" in words(drawn(make_comparison(zeroed=3)))
+
+
+def test_says_where_no_difference_is_shown(drawn):
+    comparison = make_comparison(n=3, spread=0.0)
+    assert not comparison.any_differ
+    assert "No difference between the monitors is shown, so one bar" in words(drawn(comparison))
+
+
+@pytest.mark.parametrize(("suffix", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("PDF", b"%PDF")])
+def test_writes_by_suffix_and_the_same_twice(drawn, suffix, begins):
+    comparison = make_comparison()
+    one, two = (drawn(comparison, f"{name}.{suffix}").read_bytes() for name in ("one", "two"))
+    assert one.startswith(begins)
+    assert one == two
+
+
+def test_the_same_whatever_the_order_of_hashes(tmp_path):
+    """scikit-posthocs draws a bar through a set of names, in an order that differs between interpreters."""
+    code = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1]);"
+        "from test_critical_difference import *;"
+        "draw_critical_difference(make_comparison(k=8, spread=1.5), Path(sys.argv[2]))"
+    )
+    files = []
+    for seed in ("1", "2"):
+        files.append(tmp_path / f"{seed}.svg")
+        arguments = [sys.executable, "-c", code, str(Path(__file__).parent), str(files[-1])]
+        subprocess.run(arguments, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("k", [2, 3, 30])
+def test_nothing_is_cut_off(drawn, k):
+    """A border of white is left on every side, with names of any length."""
+    path = drawn(make_comparison(k=k, n=40, name="outside_the_box_with_a_long_name_"), "cd.png")
+    pixels = np.asarray(Image.open(path).convert("L"))
+    for edge in (pixels[:10], pixels[-10:], pixels[:, :10], pixels[:, -10:]):
+        assert (edge == 255).all()
+    assert (pixels < 128).any()
+
+
+def test_names_are_no_formulas(drawn):
+    assert "$a_{1}$" in words(drawn(make_comparison(name="$a_{1}$")))
+
+
+def test_another_suffix_is_refused(drawn):
+    with pytest.raises(ParameterError, match=r"suffix '.gif'; expected .svg, .png, .pdf"):
+        drawn(make_comparison(), "cd.gif")
+
+
+def test_settings_and_pyplot_are_left_alone(drawn):
+    import matplotlib
+    from matplotlib import pyplot
+
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "mine"}):
+        large = drawn(make_comparison(), "large.svg").read_bytes()
+        assert (matplotlib.rcParams["font.size"], matplotlib.rcParams["svg.hashsalt"]) == (20, "mine")
+    assert large == drawn(make_comparison(), "usual.svg").read_bytes()
+    assert pyplot.get_fignums() == []
+
+
+def test_importing_it_imports_no_plotting():
+    code = "import sys, farm.report.critical_difference; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"matplotlib", "scikit_posthocs", "seaborn", "torch", "sklearn"} & set(loaded)

@@ -1,0 +1,367 @@
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scikit_posthocs
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from farm.errors import DataError, ParameterError
+from farm.statistics.friedman import friedman, set_ranks
+from farm.statistics.full_table import FullTable
+from farm.statistics.groups import groups_of
+from farm.statistics.ranks import compare_ranks, critical_difference, critical_q
+from farm.statistics.ties import settled
+from farm.statistics.wilcoxon import EXACT_UP_TO, holm, signed_rank, signed_rank_pairs
+
+# Demsar (2006), Table 6: AUC of four variants of C4.5 on 14 data sets. The paper ranks C4.5+cf before
+# C4.5+m+cf on the 13th, where both print as 0.975; 0.9751 restores the order that its ranks come from.
+C45 = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
+AUC = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.9751, 0.975],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
+
+# Few distinct values, so that most tie; and values that hardly ever do.
+TIED = st.integers(0, 3).map(lambda x: x / 10)
+FREE = st.integers(-(10**6), 10**6).map(lambda x: x / 10**6)
+
+
+def tables(min_sets=2, max_sets=12, min_monitors=2, max_monitors=6):
+    def rows(shape):
+        n, k = shape
+        cell = st.sampled_from([TIED, FREE])
+        return cell.flatmap(
+            lambda c: st.lists(st.lists(c, min_size=k, max_size=k), min_size=n, max_size=n)
+        ).map(np.array)
+
+    shapes = st.tuples(st.integers(min_sets, max_sets), st.integers(min_monitors, max_monitors))
+    return shapes.flatmap(rows)
+
+
+def full(values, names=None, **options):
+    n, k = values.shape
+    names = names or tuple(f"m{j}" for j in range(k))
+    return FullTable(
+        "auc", tuple(f"s{i}" for i in range(n)), names, tuple(map(tuple, values.tolist())), **options
+    )
+
+
+class TestDemsar:
+    """The worked examples of "Statistical comparisons of classifiers over multiple data sets" (2006)."""
+
+    def test_mean_ranks(self):
+        result = compare_ranks(full(AUC, C45))
+        assert result.monitors == ("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5")
+        assert result.mean_ranks == pytest.approx((1.964, 2.000, 2.893, 3.143), abs=5e-4)
+
+    def test_friedman_and_iman_davenport(self):
+        """The paper gives 9.28 without the correction for ties, and F(3, 39) = 3.69 from that."""
+        result = friedman(set_ranks(AUC))
+        uncorrected = result.chi_squared.statistic.value * result.tie_correction
+        assert uncorrected == pytest.approx(9.28, abs=0.01)
+        assert (14 - 1) * uncorrected / (14 * 3 - uncorrected) == pytest.approx(3.69, abs=0.01)
+        assert result.iman_davenport.degrees_of_freedom == (3, 39)
+        # F's critical value at 0.05 is 2.85 there: with either chi-squared, the classifiers differ.
+        assert result.iman_davenport.statistic.value > 3.69 > 2.85
+        assert compare_ranks(full(AUC, C45)).any_differ
+
+    def test_nemenyi(self):
+        """CD is 1.25 at alpha 0.05, where nothing differs by so much, and 1.12 at 0.10, where two do."""
+        at_5, at_10 = compare_ranks(full(AUC, C45)), compare_ranks(full(AUC, C45), alpha=0.10)
+        assert at_5.critical_difference == pytest.approx(1.25, abs=0.005)
+        assert at_10.critical_difference == pytest.approx(1.12, abs=0.005)
+        assert at_5.groups == (("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"),)
+        assert at_10.groups == (("C4.5+m+cf", "C4.5+m", "C4.5+cf"), ("C4.5+cf", "C4.5"))
+
+    @pytest.mark.parametrize(
+        ("alpha", "published"),
+        [
+            (0.05, (1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164)),
+            (0.10, (1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920)),
+        ],
+    )
+    def test_critical_values_for_two_to_ten(self, alpha, published):
+        """Table 5 of the paper."""
+        found = [critical_q(k, alpha) for k in range(2, 11)]
+        assert found == pytest.approx(published, abs=1e-3)
+
+    def test_signed_rank_of_two(self):
+        """Table 2 of the paper: R+ = 93 and R- = 12, each with half of the two zeros' ranks, 1.5."""
+        sums, n_equal, p, exact = signed_rank(AUC[:, 1], AUC[:, 0])
+        assert (sums[0] + 1.5, sums[1] + 1.5, n_equal, exact) == (93, 12, 2, True)
+        assert p < 0.05
+
+
+class TestFriedman:
+    @given(tables(min_monitors=3))
+    def test_agrees_with_scipy(self, values):
+        result = friedman(set_ranks(values)).chi_squared
+        if not result.statistic.defined:
+            assert (values == values[:, :1]).all()
+            return
+        reference = stats.friedmanchisquare(*values.T)
+        assert result.statistic.value == pytest.approx(reference.statistic, abs=1e-9)
+        assert result.p.value == pytest.approx(reference.pvalue, abs=1e-12)
+
+    @given(tables())
+    def test_f_grows_with_chi_squared_and_is_never_negative(self, values):
+        result = friedman(set_ranks(values))
+        n, k = values.shape
+        if result.iman_davenport.statistic.defined:
+            f = result.iman_davenport.statistic.value
+            chi_squared = n * (k - 1) * f / (n - 1 + f)
+            assert f >= 0
+            assert chi_squared == pytest.approx(result.chi_squared.statistic.value, rel=1e-6, abs=1e-9)
+
+    def test_all_tied_is_undefined(self):
+        result = friedman(set_ranks(np.ones((5, 3))))
+        for test in (result.chi_squared, result.iman_davenport):
+            assert test.statistic.reason == test.p.reason == "all 3 monitors tie on each of the 5 sets"
+
+    def test_the_same_ranks_everywhere_have_no_f_but_the_chance_to_agree(self):
+        """Of the 6 orders of three monitors, four sets hit the first one's with a chance of 6 ** -3."""
+        result = friedman(set_ranks(np.tile([0.1, 0.2, 0.3], (4, 1)))).iman_davenport
+        assert "F is infinite" in result.statistic.reason
+        assert result.p.value == pytest.approx(6**-3)
+        with_a_tie = friedman(set_ranks(np.tile([0.1, 0.2, 0.2], (4, 1)))).iman_davenport
+        assert with_a_tie.p.value == pytest.approx(3**-3)
+
+
+class TestRanks:
+    @given(tables(), st.booleans())
+    def test_agree_with_pandas(self, values, higher_is_better):
+        expected = pd.DataFrame(values).rank(axis=1, method="average", ascending=not higher_is_better)
+        assert set_ranks(values, higher_is_better).tolist() == expected.to_numpy().tolist()
+
+    @given(tables())
+    def test_direction_is_all_that_a_sign_changes(self, values):
+        assert (set_ranks(values, True) == set_ranks(-values, False)).all()
+
+    def test_values_that_differ_by_rounding_alone_tie(self):
+        assert set_ranks(np.array([[0.1 + 0.2, 0.3], [0.0, 1.0]]))[0].tolist() == [1.5, 1.5]
+
+    @pytest.mark.parametrize("bad", [math.nan, math.inf])
+    def test_nan_and_infinity_raise(self, bad):
+        with pytest.raises(DataError, match=r"^ranks: monitor 1 has (nan|inf) on set 0; expected"):
+            set_ranks(np.array([[0.1, bad], [0.2, 0.3]]))
+
+    def test_too_few_raise(self):
+        with pytest.raises(DataError, match="expected sets x monitors, two of each"):
+            set_ranks(np.array([[0.1, 0.2]]))
+
+    def test_zero_has_no_digits_to_settle(self):
+        assert settled(np.zeros(2), 0.0).tolist() == [0, 0]
+
+
+class TestNemenyi:
+    @given(tables(min_sets=3))
+    def test_p_agrees_with_scikit_posthocs(self, values):
+        result = compare_ranks(full(values))
+        # It ranks in the one direction only, and a reflection of all ranks leaves their distances.
+        reference = scikit_posthocs.posthoc_nemenyi_friedman(values).to_numpy()
+        order = [int(name[1:]) for name in result.monitors]
+        assert np.array(result.nemenyi_p) == pytest.approx(reference[np.ix_(order, order)], abs=1e-9)
+
+    @given(tables(min_sets=3), st.sampled_from([0.01, 0.05, 0.2]))
+    def test_p_below_alpha_is_a_distance_above_the_critical_one(self, values, alpha):
+        result = compare_ranks(full(values), alpha)
+        ranks = np.array(result.mean_ranks)
+        distances = np.abs(ranks[:, None] - ranks[None, :])
+        clear = np.abs(distances - result.critical_difference) > 1e-6
+        assert ((np.array(result.nemenyi_p) < alpha) == (distances > result.critical_difference))[clear].all()
+
+    def test_q_is_the_normal_quantile_for_two(self):
+        assert critical_q(2, 0.03) == pytest.approx(stats.norm.isf(0.015))
+
+    def test_four_times_the_sets_halve_the_critical_difference(self):
+        assert critical_difference(5, 80) == pytest.approx(critical_difference(5, 20) / 2)
+
+    @pytest.mark.parametrize("alpha", [0, 1, -0.05, math.nan])
+    def test_alpha_is_checked(self, alpha):
+        with pytest.raises(ParameterError, match="expected a number between 0 and 1"):
+            compare_ranks(full(AUC, C45), alpha)
+
+
+class TestSignedRank:
+    @given(st.permutations(list(range(1, 13))), st.lists(st.booleans(), min_size=12, max_size=12))
+    def test_agrees_with_scipy_without_ties(self, sizes, signs):
+        differences = np.array(sizes) * np.where(signs, 1.0, -1.0)
+        _, _, p, exact = signed_rank(differences, np.zeros(12))
+        assert exact
+        assert p == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, abs=1e-12)
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_agrees_with_all_signs_tried_where_some_tie_or_are_zero(self, seed):
+        """scipy's permutation test goes through all 2 ** 9 signs."""
+        differences = np.random.default_rng(seed).integers(-3, 4, 9).astype(float)
+        _, n_equal, p, _ = signed_rank(differences, np.zeros(9))
+        assert n_equal == (differences == 0).sum()
+        for zeros in ("pratt", "zsplit"):
+            method = stats.PermutationMethod(n_resamples=10_000)
+            reference = stats.wilcoxon(differences, zero_method=zeros, method=method)
+            assert p == pytest.approx(reference.pvalue, abs=1e-9)
+
+    def test_normal_beyond_the_exact(self):
+        differences = np.random.default_rng(0).normal(0.2, 1, EXACT_UP_TO + 1).round(1)
+        _, _, p, exact = signed_rank(differences, np.zeros(len(differences)))
+        assert not exact
+        reference = stats.wilcoxon(differences, zero_method="pratt", correction=True, method="asymptotic")
+        assert p == pytest.approx(reference.pvalue)
+        _, _, exact_p, _ = signed_rank(differences[:-1], np.zeros(EXACT_UP_TO))
+        assert exact_p == pytest.approx(
+            stats.wilcoxon(
+                differences[:-1], zero_method="pratt", correction=True, method="asymptotic"
+            ).pvalue,
+            abs=2e-3,
+        )
+
+    @pytest.mark.parametrize("n", [1, 5, EXACT_UP_TO + 1])
+    def test_no_difference_anywhere_is_no_evidence(self, n):
+        assert signed_rank(np.full(n, 0.3), np.full(n, 0.3)) == ((0.0, 0.0), n, 1.0, True)
+
+    @given(tables(min_monitors=2, max_monitors=2))
+    def test_swapping_the_two_swaps_the_sums_alone(self, values):
+        sums, n_equal, p, _ = signed_rank(values[:, 0], values[:, 1])
+        assert signed_rank(values[:, 1], values[:, 0])[:3] == (sums[::-1], n_equal, p)
+        assert 0 < p <= 1
+
+    def test_differences_that_differ_by_rounding_alone_tie(self):
+        sums, *_ = signed_rank(np.array([0.3, 0.2, 0.5]), np.array([0.2, 0.3, 0.1]))
+        assert sums == (4.5, 1.5)
+
+    def test_nan_raises(self):
+        with pytest.raises(DataError, match="not a finite number"):
+            signed_rank(np.array([0.1, math.nan]), np.array([0.1, 0.2]))
+
+    def test_first_is_the_better_one_in_either_direction(self):
+        values = np.array([[0.9, 0.1]] * 6)
+        (higher,), (lower,) = (signed_rank_pairs(full(values, higher_is_better=up)) for up in (True, False))
+        assert (higher.first_sum, higher.second_sum) == (21, 0) == (lower.second_sum, lower.first_sum)
+
+    def test_holm_by_hand(self):
+        """Holm (1979): the smallest p times the number of tests, the next times one less, never falling."""
+        assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+    @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+    def test_holm_agrees_with_statsmodels(self, p_values):
+        assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
+
+    def test_pairs_carry_their_correction(self):
+        pairs = signed_rank_pairs(full(AUC, C45))
+        assert [(each.first, each.second) for each in pairs[:2]] == [("C4.5", "C4.5+m"), ("C4.5", "C4.5+cf")]
+        assert len(pairs) == 6
+        assert [each.p_holm for each in pairs] == pytest.approx(holm([each.p for each in pairs]))
+
+
+class TestGroups:
+    @given(st.integers(1, 8).flatmap(lambda k: st.lists(st.booleans(), min_size=k * k, max_size=k * k)))
+    def test_are_all_the_largest_ones(self, bits):
+        k = math.isqrt(len(bits))
+        upper = np.triu(np.array(bits).reshape(k, k), 1)
+        apart = upper | upper.T
+        subsets = [[i for i in range(k) if code >> i & 1] for code in range(1, 2**k)]
+        fine = [set(s) for s in subsets if not any(apart[i, j] for i in s for j in s)]
+        largest = {tuple(sorted(s)) for s in fine if not any(s < other for other in fine)}
+        found = groups_of(range(k), apart)
+        assert set(found) == largest
+        assert list(found) == sorted(found)
+
+    def test_many_alike_are_one_group_at_once(self):
+        assert groups_of(range(60), np.zeros((60, 60), dtype=bool)) == (tuple(range(60)),)
+
+
+class TestComparison:
+    @given(tables(min_sets=3, min_monitors=3), st.randoms(use_true_random=False))
+    def test_the_order_of_sets_and_monitors_does_not_matter(self, values, random):
+        n, k = values.shape
+        sets, monitors = list(range(n)), list(range(k))
+        random.shuffle(sets)
+        random.shuffle(monitors)
+        one = compare_ranks(full(values))
+        other = compare_ranks(full(values[np.ix_(sets, monitors)], tuple(f"m{j}" for j in monitors)))
+        assert dict(zip(one.monitors, one.mean_ranks, strict=True)) == pytest.approx(
+            dict(zip(other.monitors, other.mean_ranks, strict=True))
+        )
+        assert {frozenset(group) for group in one.groups} == {frozenset(group) for group in other.groups}
+        for a in one.wilcoxon:
+            assert other.pair(a.second, a.first).p == pytest.approx(a.p)
+
+    @given(tables())
+    def test_mean_ranks_rise_and_average_to_the_middle(self, values):
+        ranks = compare_ranks(full(values)).mean_ranks
+        assert list(ranks) == sorted(ranks)
+        assert np.mean(ranks) == pytest.approx((len(ranks) + 1) / 2)
+
+    def test_lower_is_better(self):
+        result = compare_ranks(full(AUC, C45, higher_is_better=False))
+        assert result.monitors[0] == "C4.5"
+        assert result.mean_ranks == pytest.approx((5 - 3.143, 5 - 2.893, 3.000, 5 - 1.964), abs=5e-4)
+
+    def test_nothing_is_told_apart_where_friedman_finds_nothing(self):
+        """Nemenyi alone would tell the first from the last here."""
+        values = np.random.default_rng(3996).normal(size=(4, 12))
+        values[:, 0] += 2
+        result = compare_ranks(full(values))
+        assert result.mean_ranks[-1] - result.mean_ranks[0] > result.critical_difference
+        assert not result.any_differ
+        assert len(result.groups) == 1
+        assert result.like_the_best == result.monitors
+        assert "no difference between the monitors is shown" in result.tests[0]
+        assert "not asked" in result.tests[1]
+
+    def test_says_which_test_found_what_and_what_n_counts(self):
+        result = compare_ranks(full(AUC, C45, a_set_is="one data set"))
+        assert result.counted == "N = 14 sets; a set is one data set"
+        first, second, third = result.tests
+        assert first.startswith("Friedman's test as Iman and Davenport's F(3, 39) = ")
+        assert first.endswith("the monitors differ (alpha 0.05)")
+        assert second == (
+            "Nemenyi's test: mean ranks further apart than 1.254 differ (alpha 0.05 for all 6 pairs together)"
+        )
+        assert third.startswith("Wilcoxon's signed-rank test with Holm's correction: ")
+
+    def test_like_the_best_stops_at_the_critical_difference(self):
+        values = np.random.default_rng(0).normal([3.0, 2.9, 0.0], size=(30, 3))
+        result = compare_ranks(full(values, ("good", "alike", "bad")))
+        assert set(result.like_the_best) == {"good", "alike"}
+        assert result.wilcoxon_groups[-1] == ("bad",)
+
+    def test_all_equal_is_said(self):
+        result = compare_ranks(full(np.ones((4, 3))))
+        assert not result.any_differ
+        assert result.groups == (("m0", "m1", "m2"),)
+        assert "is undefined (all 3 monitors tie on each of the 4 sets), no p" in result.tests[0]
+
+    def test_numbers_are_pythons_own(self):
+        result = compare_ranks(full(AUC, C45))
+        numbers = [*result.mean_ranks, result.critical_q, result.critical_difference, *result.nemenyi_p[0]]
+        numbers += [result.wilcoxon[0].p, result.wilcoxon[0].first_sum, result.wilcoxon[0].p_holm]
+        assert {type(x) for x in numbers} == {float}
+
+
+def test_ranks_need_neither_a_plot_nor_a_model():
+    code = "import sys, farm.statistics.ranks, farm.statistics.bayes; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"matplotlib", "scikit_posthocs", "statsmodels", "sklearn", "torch"} & set(loaded)

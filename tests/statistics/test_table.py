@@ -1,0 +1,159 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from farm.errors import DataError, ParameterError
+from farm.measures.measure import Measure, undefined
+from farm.statistics.full_table import FullTable
+from farm.statistics.table import Missing, SetTable, Undefined
+
+NO_ALARM = undefined("no alarm")
+CELLS = st.one_of(
+    st.floats(-1, 1).map(Measure),
+    st.just(NO_ALARM),
+    st.just(Missing("failed: out of memory")),
+)
+
+
+def table(rows, **options):
+    """Make a table from one row a set; the monitors are a, b, c."""
+    names = "abc"[: len(rows[0])]
+    cells = {(f"set{i}", m): _cell(x) for i, row in enumerate(rows) for m, x in zip(names, row, strict=True)}
+    return SetTable.of(cells, "mcc", **options)
+
+
+def _cell(x):
+    return Measure(x) if isinstance(x, float) else x
+
+
+def test_a_full_table_stays_as_it_is():
+    full = table([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], a_set_is="one faultload").resolve()
+    assert full.values == ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
+    assert (full.sets, full.monitors) == (("set0", "set1", "set2"), ("a", "b"))
+    assert (full.measure, full.a_set_is, full.higher_is_better) == ("mcc", "one faultload", True)
+    assert full.notes == ()
+
+
+def test_undefined_counts_as_zero_unless_asked_otherwise_and_is_marked_and_counted():
+    full = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, NO_ALARM]]).resolve()
+    assert full.values == ((0.1, 0.0), (0.3, 0.4), (0.5, 0.0))
+    assert [(z.set_name, z.monitor, z.reason) for z in full.zeroed] == [
+        ("set0", "b", "no alarm"),
+        ("set2", "b", "no alarm"),
+    ]
+    assert full.notes == ("'b' counts as 0 on 2 of 3 sets (set0, set2): no alarm",)
+
+
+def test_undefined_can_drop_its_set_for_all_monitors():
+    full = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]]).resolve("drop")
+    assert full.sets == ("set1", "set2")
+    assert full.notes == ("1 of 3 sets left out (set0): 'b' is undefined (no alarm)",)
+
+
+def test_undefined_can_be_an_error():
+    with pytest.raises(DataError, match=r"^mcc of 'b' on set 'set0' is undefined \(no alarm\); expected"):
+        table([[0.1, NO_ALARM], [0.3, 0.4]]).resolve("error")
+
+
+def test_zero_is_refused_where_it_would_be_the_best_value():
+    rows = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]], higher_is_better=False)
+    with pytest.raises(ParameterError, match="0 would be the best value; expected undefined = drop"):
+        rows.resolve()
+    assert not rows.resolve("drop").higher_is_better
+
+
+@pytest.mark.parametrize("convention", ["zero", "drop", "error"])
+def test_a_missing_cell_drops_its_set_whatever_undefined_counts_as(convention):
+    full = table([[0.1, Missing("failed: out of memory")], [0.3, 0.4], [0.5, 0.6]]).resolve(convention)
+    assert full.sets == ("set1", "set2")
+    assert full.notes == ("1 of 3 sets left out (set0): 'b' failed: out of memory",)
+
+
+def test_a_monitor_missing_everywhere_is_left_out_and_costs_no_set():
+    full = table([[0.1, Missing(), 0.2], [0.3, Missing(), 0.4]]).resolve()
+    assert (full.sets, full.monitors) == (("set0", "set1"), ("a", "c"))
+    assert full.notes == ("monitor 'b' is left out: on every set it was not run",)
+
+
+def test_a_cell_that_was_not_given_is_missing():
+    cells = {("x", "a"): Measure(0.1), ("x", "b"): Measure(0.2), ("y", "b"): Measure(0.3)}
+    assert SetTable.of(cells, "mcc").cells[1][0] == Missing("was not run")
+
+
+def test_long_lists_in_notes_are_cut_and_counted():
+    full = table([[0.1, NO_ALARM]] * 8).resolve()
+    assert full.notes == (
+        "'b' counts as 0 on 8 of 8 sets (set0, set1, set2, set3, set4 and 3 more): no alarm",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "few"),
+    [
+        ([[0.1, 0.2]], "1 of 1 sets and 2 of 2 monitors"),
+        ([[0.1], [0.2]], "2 of 2 sets and 1 of 1 monitors"),
+        ([[0.1, Missing()], [0.2, 0.3]], "1 of 2 sets and 2 of 2 monitors"),
+        ([[0.1, Missing()], [0.2, Missing()]], "2 of 2 sets and 1 of 2 monitors"),
+        ([[Missing(), Missing()], [Missing(), Missing()]], "2 of 2 sets and 0 of 2 monitors"),
+    ],
+)
+def test_fewer_than_two_of_either_is_undefined_and_never_guessed(rows, few):
+    result = table(rows).resolve()
+    assert isinstance(result, Undefined)
+    assert result.reason == f"mcc: {few} are left to compare; two of each are needed"
+
+
+def test_nothing_at_all_is_undefined():
+    assert isinstance(SetTable.of({}, "mcc").resolve(), Undefined)
+    assert isinstance(SetTable("mcc", (), ("a", "b"), ()).resolve(), Undefined)
+
+
+def test_an_undefined_result_still_says_what_was_left_out():
+    result = table([[0.1, NO_ALARM], [0.2, 0.3]]).resolve("drop")
+    assert result.notes == ("1 of 2 sets left out (set0): 'b' is undefined (no alarm)",)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6), st.sampled_from(["zero", "drop"]))
+def test_every_cell_is_kept_or_accounted_for(rows, convention):
+    given_table = table([list(row) for row in rows])
+    result = given_table.resolve(convention)
+    if isinstance(result, Undefined):
+        return
+    assert len(result.sets) + len(result.dropped_sets) == len(rows)
+    assert len(result.monitors) + len(result.dropped_monitors) == 3
+    zeroed = {(z.set_name, z.monitor) for z in result.zeroed}
+    for i, name in enumerate(result.sets):
+        for j, monitor in enumerate(result.monitors):
+            cell = given_table.cells[given_table.sets.index(name)]["abc".index(monitor)]
+            assert isinstance(cell, Measure)
+            assert ((name, monitor) in zeroed) == (not cell.defined)
+            assert result.values[i][j] == (cell.value if cell.defined else 0.0)
+
+
+def test_infinite_values_are_refused():
+    with pytest.raises(DataError, match=r"^mcc of 'a' on set 'set0' is inf; expected a finite number"):
+        table([[math.inf, 0.2], [0.3, 0.4]])
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_full_table_takes_no_nan(bad):
+    with pytest.raises(DataError, match="expected a finite number"):
+        FullTable("mcc", ("x", "y"), ("a", "b"), ((0.1, bad), (0.2, 0.3)))
+
+
+def test_shapes_and_names_are_checked():
+    with pytest.raises(DataError, match="the monitor 'a' occurs twice"):
+        FullTable("mcc", ("x", "y"), ("a", "a"), ((0.1, 0.2), (0.2, 0.3)))
+    with pytest.raises(DataError, match="do not fill 2 sets x 2 monitors"):
+        FullTable("mcc", ("x", "y"), ("a", "b"), ((0.1, 0.2),))
+    with pytest.raises(DataError, match="expected two of each"):
+        FullTable("mcc", ("x",), ("a", "b"), ((0.1, 0.2),))
+    with pytest.raises(DataError, match="the cells do not fill"):
+        SetTable("mcc", ("x", "y"), ("a",), ((Measure(0.1),),))
+
+
+def test_an_unknown_convention_gets_a_suggestion():
+    with pytest.raises(ParameterError, match=r"^undefined = 'zeros'; did you mean 'zero'"):
+        table([[0.1, 0.2], [0.3, 0.4]]).resolve("zeros")

@@ -1,0 +1,220 @@
+"""`farm plan` as a person meets it: plain sentences, JSON, and one line where nothing sensible was asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from farm.cli import main
+from farm.measures import wilson
+from farm.readouts import Readouts
+from farm.statistics.planning import instances_for_half_width
+
+
+def asked(capsys, *arguments) -> str:
+    assert main(["plan", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def answer(capsys, *arguments) -> dict:
+    (found,) = json.loads(asked(capsys, *arguments, "--format", "json"))
+    return found
+
+
+def readouts(*, is_ood=True, tracks=False, episodes=None) -> Readouts:
+    """Give 100 ID and twice 40 OOD instances; `odin` errs on 10 ID, 8 fog and 4 snow, `broken` failed."""
+    n = 180
+    fault = np.repeat(["", "fog", "snow"], [100, 40, 40])
+    ood = fault != ""
+    instances = pd.DataFrame(
+        {
+            "position": np.arange(n),
+            "label": 0,
+            "predicted": 0,
+            "is_ood": ood,
+            "faultload": np.where(ood, fault, None),
+            "category": np.where(ood, "shift", None),
+            "severity": np.where(ood, 2.0, np.nan),
+            "track": [f"t{i // 3}" if tracks else f"t{i}" for i in range(n)],
+        }
+    )
+    if not is_ood:
+        instances = instances.drop(columns="is_ood")
+    if episodes is not None:
+        instances["episode"] = episodes
+    alarm = ood.copy()
+    alarm[[*range(10), *range(100, 108), *range(140, 144)]] ^= True
+    alarms = pd.DataFrame({"position": np.arange(n), "monitor": "odin", "alarm": alarm})
+    run = {"monitors": [{"name": "odin"}, {"name": "broken", "failure": "it raised"}]}
+    return Readouts(instances, alarms, run)
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    return readouts().save(tmp_path / "run")
+
+
+def test_a_rate(capsys):
+    assert asked(capsys, "--half-width", 0.02, "--rate", 0.1) == (
+        "To know a rate near 10 % to within ±2 percentage points (95 % Wilson interval): 868 instances.\n"
+    )
+    assert answer(capsys, "--half-width", 0.02, "--rate", 0.1)["instances"] == 868
+
+
+def test_any_rate_at_another_level(capsys):
+    n = instances_for_half_width(0.05, level=0.99)
+    assert asked(capsys, "--half-width", 0.05, "--level", 0.99) == (
+        f"To know any rate to within ±5 percentage points (99 % Wilson interval): {n} instances. "
+        "These suffice whatever the rate: 50 % is the worst case.\n"
+    )
+
+
+def test_both_kinds(capsys):
+    said = asked(capsys, "--half-width", 0.02, "--fpr", 0.05, "--fnr", 0.2, "--ood-share", 0.2)
+    assert "a false-alarm rate (FPR) near 5 %" in said
+    assert "469 ID instances" in said
+    assert "1535 OOD instances of each fault" in said
+    assert said.endswith("A stream of which 20 % are OOD has enough of both from 7675 on.\n")
+    found = answer(capsys, "--half-width", 0.02, "--fpr", 0.05)
+    assert (found["id_instances"], found["ood_instances"], found["fnr"]) == (469, 2398, None)
+    assert "a miss rate (FNR) of any size" in found["sentences"][1]
+
+
+def test_ranks_and_delays(capsys):
+    said = asked(capsys, "--rank-difference", 1.0, "--monitors", 8, "--delay-bound")
+    assert "a difference of 1 in mean rank between two of 8 monitors" in said
+    assert "(Nemenyi's test, alpha 0.05): 111 benchmark sets.\n" in said
+    assert "95 % confidence: 59 onsets, none of them missed.\n" in said
+    assert answer(capsys, "--delay-bound", "--missed", 1)["onsets"] == 93
+    stricter = answer(capsys, "--rank-difference", 1, "--monitors", 8, "--alpha", 0.01)
+    assert stricter["sets"] > 111
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing was asked; try 'farm plan --half-width 0.02 --rate 0.1'"),
+        (["--rate", "0.1"], "need --half-width, such as 0.02"),
+        (["--ood-share", "0.1"], "need --half-width, such as 0.02"),
+        (["--half-width", "0.02", "--rate", "0.1", "--fpr", "0.1"], "expected one or the other"),
+        (["--half-width", "2"], "half_width is 2.0; expected a number between 0 and 0.5"),
+        (
+            ["--half-width", "0.02", "--rate", "10"],
+            "rate is 10.0; expected a number between 0 and 1 (0.1",
+        ),
+        (["--rank-difference", "1"], "--rank-difference and --monitors; expected both"),
+        (["--monitors", "3"], "--rank-difference and --monitors; expected both"),
+        (
+            ["--rank-difference", "5", "--monitors", "3"],
+            "difference is 5.0; expected a number above 0, at",
+        ),
+        (["--missed", "3"], "--missed has no effect without --delay-bound"),
+        (["nowhere"], "nowhere is no folder; expected one that `farm run` wrote"),
+        (["nowhere", "--rate", "0.1"], "RUN itself tells; leave them out"),
+    ],
+)
+def test_a_mistake_is_one_line(capsys, arguments, message):
+    assert main(["plan", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_a_run_tells_how_sure_its_rates_are(capsys, run):
+    rates = answer(capsys, run)["rates"]
+    odin = [rate for rate in rates if rate["monitor"] == "odin"]
+    assert [(r["measure"], r["faultload"], r["severity"], r["n"], r["value"]) for r in odin] == [
+        ("fpr", None, None, 100, 0.1),
+        ("fnr", "fog", 2.0, 40, 0.2),
+        ("fnr", "snow", 2.0, 40, 0.1),
+    ]
+    low, high = wilson(8, 40)
+    assert (odin[1]["low"], odin[1]["high"]) == (low.value, high.value)
+    assert odin[1]["half_width"] == pytest.approx((high.value - low.value) / 2)
+    assert all(rate["more"] is None for rate in rates)
+
+
+def test_a_run_tells_how_many_more_instances_are_needed(capsys, run):
+    found = answer(capsys, run, "--half-width", 0.05)
+    more = {rate["faultload"]: rate["more"] for rate in found["rates"] if rate["monitor"] == "odin"}
+    assert more == {
+        None: instances_for_half_width(0.05, 0.1) - 100,
+        "fog": instances_for_half_width(0.05, 0.2) - 40,
+        "snow": instances_for_half_width(0.05, 0.1) - 40,
+    }
+    points = "to within ±5 percentage points (95 % Wilson interval)"
+    assert found["sentences"] == [
+        f"To know every FPR {points}: {more[None]} more ID instances, beside the 100 there are; odin needs "
+        "most.",
+        f"To know every FNR {points}: up to {more['fog']} more OOD instances a fault (most of fog 2), beside "
+        "the 40 there are; odin needs most.",
+    ]
+    assert answer(capsys, run, "--half-width", 0.2)["sentences"] == [
+        "Every FPR is known to within ±20 percentage points (95 % Wilson interval).",
+        "Every FNR is known to within ±20 percentage points (95 % Wilson interval).",
+    ]
+
+
+def test_the_oracle_is_not_planned_for_and_a_failure_keeps_its_reason(capsys, run):
+    rates = answer(capsys, run)["rates"]
+    assert {rate["monitor"] for rate in rates} == {"odin", "broken"}
+    assert {rate["reason"] for rate in rates if rate["monitor"] == "broken"} == {"failed: it raised"}
+    assert all(rate["value"] is None for rate in rates if rate["monitor"] == "broken")
+
+
+def test_a_runs_table(capsys, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = asked(capsys, run, "--half-width", 0.05).splitlines()
+    more = str(instances_for_half_width(0.05, 0.2) - 40)
+    fog = next(line.split() for line in lines if "odin" in line and "fog" in line)
+    assert fog == ["odin", "FNR", "fog", "2", "40", "20.00", "10.50\N{EN DASH}34.76", "12.13", more]
+    assert any("failed: it raised" in line for line in lines)
+    without = asked(capsys, run)
+    assert "more needed" not in without
+    assert "None" not in without
+
+
+def test_a_run_whose_ood_instances_are_unknown(capsys, tmp_path):
+    folder = readouts(is_ood=False).save(tmp_path / "run")
+    found = answer(capsys, folder, "--half-width", 0.05)
+    assert {r["reason"] for r in found["rates"] if r["monitor"] == "odin"} == {"is_ood was not given"}
+    assert found["sentences"][0] == (
+        "No FPR is known, so nothing can be said of how many ID instances it takes."
+    )
+    asked(capsys, folder)  # prints all the same
+
+
+def test_tracks_are_mentioned(capsys, tmp_path):
+    found = answer(capsys, readouts(tracks=True).save(tmp_path / "run"))
+    assert found["sentences"][0].startswith("The 180 instances come from 60 tracks.")
+
+
+def test_onsets_are_counted(capsys, tmp_path):
+    # Four episodes of ten fog instances each; the first begins with eight misses, the others with an alarm.
+    episodes = np.repeat([-1, 0, 1, 2, 3, -1], [100, 10, 10, 10, 10, 40])
+    found = answer(capsys, readouts(episodes=episodes).save(tmp_path / "run"))
+    assert found["sentences"] == [
+        "To bound odin's detection delay (95 % of all, with 95 % confidence): 55 more onsets beside the 4 "
+        "there are, if none is missed."
+    ]
+    missed = readouts(episodes=np.repeat([-1, 0, 1, -1], [100, 8, 32, 40])).save(tmp_path / "missed")
+    assert answer(capsys, missed)["sentences"] == [
+        "odin's detection delay (95 % of all, with 95 % confidence) has no bound: 1 of 2 onsets were missed, "
+        "more than it may leave out."
+    ]
+
+
+def test_needs_neither_torch_nor_scikit_learn(run):
+    code = (
+        f"import sys; from farm.cli import main; main(['plan', {str(run)!r}, '--half-width', '0.05']); "
+        "print({'torch', 'sklearn', 'statsmodels'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"

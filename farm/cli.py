@@ -275,6 +275,24 @@ def _parser() -> argparse.ArgumentParser:
     new_monitor.add_argument("name", metavar="NAME", help="its name, e.g. my-monitor")
     new_monitor.add_argument("--out", metavar="DIR", help="the new folder (default: NAME)")
 
+    anova = _command(
+        commands, "anova", "farm.commands.anova:anova", "what a measure depends on, over repeated runs"
+    )
+    anova.add_argument("runs", metavar="RUN", nargs="+", help="runs that differ in their seeds, at least two")
+    anova.add_argument(
+        "--factor",
+        action="append",
+        default=[],
+        metavar="F",
+        help="monitor, workload, classifier, faultload, category or severity; one to three "
+        "(default: monitor and faultload)",
+    )
+    anova.add_argument("--interactions", choices=("two-way", "none", "all"), default="two-way")
+    anova.add_argument("--measure", default="overall.mcc", metavar="M", help="default: overall.mcc")
+    anova.add_argument("--monitor", action="append", default=[], metavar="NAME", help="only these")
+    anova.add_argument("--alpha", type=float, default=0.05, metavar="A", help="default: 0.05")
+    _format(anova, ("table", "json"))
+
     inspect = _command(
         commands, "inspect", "farm.commands.inspect:inspect", "look closer: classes, costs, confidence, time"
     )

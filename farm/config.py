@@ -169,8 +169,12 @@ class Experiment(_Strict):
 
 
 def load_experiment(where: str, overrides: Sequence[str] = ()) -> tuple[Experiment, Path]:
-    """Read an experiment by path or by bare name; give it with the folder that it lies in."""
+    """Read an experiment by path or by bare name; give it with the folder for relative paths and own modules.
+
+    That is where its file lies; the current folder for a shipped experiment, beside which nobody has files.
+    """
     path = find_experiment(where)
+    folder = path.parent if path == Path(where) else Path()
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -181,8 +185,8 @@ def load_experiment(where: str, overrides: Sequence[str] = ()) -> tuple[Experime
     values.setdefault("name", re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem))
     for text in overrides:
         override(values, text)
-    values["faultload"] = listed(values.get("faultload"), path.parent)
-    return parse_experiment(values, str(path)), path.parent.resolve()
+    values["faultload"] = listed(values.get("faultload"), folder)
+    return parse_experiment(values, str(path)), folder.resolve()
 
 
 def listed(faultload: Any, folder: Path) -> Any:

@@ -19,8 +19,13 @@ MOST_TRACKS = 1024
 class Fallback(Protocol):
     """Says which class is acted upon, instance by instance, in the order of the stream."""
 
-    def decide(self, cancelled: BoolArray, observation: Observation) -> IntArray:
-        """Give the class acted upon, -1 where none: the prediction itself where it is not cancelled."""
+    def decide(
+        self, cancelled: BoolArray, observation: Observation, alarms: BoolArray | None = None
+    ) -> IntArray:
+        """Give the class acted upon, -1 where none: the prediction itself where it is not cancelled.
+
+        `alarms` says where the monitor raised an alarm, whatever its policy made of it.
+        """
         ...
 
     def reset(self) -> None:
@@ -41,8 +46,11 @@ class NoFallback:
     {'name': 'none'}
     """
 
-    def decide(self, cancelled: BoolArray, observation: Observation) -> IntArray:
+    def decide(
+        self, cancelled: BoolArray, observation: Observation, alarms: BoolArray | None = None
+    ) -> IntArray:
         """Give the prediction, -1 where it is cancelled."""
+        del alarms
         # Mostly nothing is, and Python finds that out faster than NumPy.
         if not any(cancelled.tolist()):
             return observation.predicted
@@ -59,8 +67,9 @@ class NoFallback:
 class LastAccepted:
     """The last accepted decision of the same track, -1 where there is none yet.
 
-    It keeps the decisions of the latest `MOST_TRACKS` tracks, so that memory has a bound on any stream. An
-    observation without tracks is of one track.
+    A decision that a policy let pass although there was an alarm stands, but is not recalled later: the
+    monitor doubted it. An instance without a track stands alone, so that nothing takes its decision's place.
+    The decisions of the latest `MOST_TRACKS` tracks are kept, so that memory has a bound on any stream.
 
     Examples
     --------
@@ -71,23 +80,27 @@ class LastAccepted:
     def __init__(self) -> None:
         self._accepted: OrderedDict[str, int] = OrderedDict()
 
-    def decide(self, cancelled: BoolArray, observation: Observation) -> IntArray:
-        """Give the prediction, or where it is cancelled the track's last one that was not."""
+    def decide(
+        self, cancelled: BoolArray, observation: Observation, alarms: BoolArray | None = None
+    ) -> IntArray:
+        """Give the prediction, or where it is cancelled the track's last one without alarm that was not."""
+        if observation.track is None:
+            return np.where(cancelled, NO_ANSWER, observation.predicted)
         n = len(observation)
-        track = [""] * n if observation.track is None else observation.track.tolist()
-        rows = zip(cancelled.tolist(), observation.predicted.tolist(), track, strict=True)
+        alarmed = [False] * n if alarms is None else alarms.tolist()
+        columns = cancelled.tolist(), alarmed, observation.predicted.tolist(), observation.track.tolist()
+        rows = zip(*columns, strict=True)
         return np.fromiter((self._next(*row) for row in rows), dtype=np.int64, count=n)
 
-    def _next(self, cancelled: bool, predicted: int, track: str) -> int:
+    def _next(self, cancelled: bool, alarm: bool, predicted: int, track: str) -> int:
         accepted = self._accepted
-        if not cancelled:
+        if not cancelled and not alarm:
             accepted[track] = predicted
             if len(accepted) > MOST_TRACKS:
                 accepted.popitem(last=False)
-        elif track not in accepted:
-            return NO_ANSWER
-        accepted.move_to_end(track)
-        return accepted[track]
+        if track in accepted:
+            accepted.move_to_end(track)
+        return accepted.get(track, NO_ANSWER) if cancelled else predicted
 
     def reset(self) -> None:
         """Forget all tracks."""
@@ -99,9 +112,11 @@ class LastAccepted:
 
 
 class SecondClassifier:
-    """The prediction of a second classifier, which runs only where something was cancelled.
+    """The prediction of a second classifier, which looks only at instances whose decision was cancelled.
 
-    One object may serve several monitors: it looks at a batch at most once.
+    One object may serve several monitors. Where it is told first what each of them cancelled of a batch
+    (`announce`), as a run does, it looks at all of that in one pass; it never looks at an instance twice.
+    What it looks at together differs from batch size to batch size, and so may the last bits of its outputs.
 
     Parameters
     ----------
@@ -119,31 +134,47 @@ class SecondClassifier:
     >>> fallback.decide(np.array([False, True]), first.observe(np.zeros((2, 1, 8, 8), np.float32))).tolist()
     [0, 1]
     >>> fallback.instances
-    2
+    1
     """
 
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
         self.batches = self.instances = 0
-        """How many it looked at since the last reset."""
+        """How many passes it made since the last reset, and how many instances it looked at in them."""
         self._nanoseconds = 0
-        self._seen: tuple[Observation, IntArray] | None = None
+        self._observation: Observation | None = None
+        self._asked: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._predicted: IntArray = np.zeros(0, dtype=np.int64)
+        """Of the latest observation, -1 where it did not look yet."""
 
-    def decide(self, cancelled: BoolArray, observation: Observation) -> IntArray:
+    def announce(self, cancelled: BoolArray, observation: Observation) -> None:
+        """Say what will be asked about an observation, so that it is looked at in one pass."""
+        if self._observation is not observation:
+            self._observation = observation
+            self._asked = np.zeros(len(observation), dtype=np.bool_)
+            self._predicted = np.full(len(observation), NO_ANSWER)
+        self._asked = self._asked | cancelled
+
+    def decide(
+        self, cancelled: BoolArray, observation: Observation, alarms: BoolArray | None = None
+    ) -> IntArray:
         """Give the prediction, or where it is cancelled the second classifier's."""
+        del alarms
         if not any(cancelled.tolist()):
             return observation.predicted
-        return np.where(cancelled, self._predicted(observation), observation.predicted)
+        self.announce(cancelled, observation)
+        self._look(observation)
+        return np.where(cancelled, self._predicted, observation.predicted)
 
-    def _predicted(self, observation: Observation) -> IntArray:
-        if self._seen is None or self._seen[0] is not observation:
-            start = time.perf_counter_ns()
-            predicted = self.classifier.observe(observation.images).predicted
-            self._nanoseconds += time.perf_counter_ns() - start
-            self.batches += 1
-            self.instances += len(observation)
-            self._seen = observation, predicted
-        return self._seen[1]
+    def _look(self, observation: Observation) -> None:
+        rows = np.flatnonzero(self._asked & (self._predicted == NO_ANSWER))
+        if not rows.size:
+            return
+        start = time.perf_counter_ns()
+        self._predicted[rows] = self.classifier.observe(observation.images[rows]).predicted
+        self._nanoseconds += time.perf_counter_ns() - start
+        self.batches += 1
+        self.instances += len(rows)
 
     @property
     def mean_time_us(self) -> float | None:
@@ -153,7 +184,7 @@ class SecondClassifier:
     def reset(self) -> None:
         """Forget the batch that it saw, and what it measured."""
         self.batches = self.instances = self._nanoseconds = 0
-        self._seen = None
+        self._observation = None
 
     def record(self) -> dict[str, Any]:
         """Give who it is, how often it was asked, and how long it took."""

@@ -11,7 +11,7 @@ WITHIN = ("stream", "track")
 
 
 class _Remembering(Policy):
-    """A policy with a memory, which may begin anew with each track.
+    """A policy with a memory, which may begin anew with each track, and so with each instance that has none.
 
     A subclass writes `_follow`, which sees one instance after another, and `_forget`.
     """
@@ -26,8 +26,8 @@ class _Remembering(Policy):
         self._track = None
         self._forget()
 
-    def _cancels(self, alarm: bool, margin: float, track: str) -> bool:
-        if self._by_track and track != self._track:
+    def _cancels(self, alarm: bool, margin: float, track: str | None) -> bool:
+        if self._by_track and (track is None or track != self._track):
             self._track = track
             self._forget()
         return self._follow(alarm, margin)
@@ -50,7 +50,7 @@ class MOutOfN(_Remembering):
         How many alarms, among how many instances. Of fewer than n, at the start, m must be alarms as well.
     within
         `stream`: one memory for all instances. `track`: it begins anew where an instance is of another track
-        than the one before.
+        than the one before, or of none.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Hysteresis(_Remembering):
         What is no alarm and not quiet either breaks both rows.
     within
         `stream`: one memory for all instances. `track`: it begins anew where an instance is of another track
-        than the one before.
+        than the one before, or of none.
 
     Examples
     --------
@@ -127,7 +127,8 @@ class Latching(_Remembering):
     Parameters
     ----------
     within
-        `stream`: until the stream ends. `track`: until an instance is of another track than the one before.
+        `stream`: until the stream ends. `track`: until an instance is of another track than the one before,
+        or of none.
 
     Examples
     --------

@@ -27,10 +27,11 @@ from farm.api import (
     Policy,
     StrArray,
     Stream,
+    Verdict,
     generator,
 )
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line
-from farm.fallback import Fallback, LastAccepted, NoFallback, SecondClassifier
+from farm.fallback import Fallback, NoFallback, SecondClassifier
 from farm.fitting import union_of_layers
 from farm.prefetch import ahead
 
@@ -86,6 +87,7 @@ class SystemUnderTest:
         self._layers = tuple(dict.fromkeys([*union_of_layers(monitors), *layers]))
         self._members = max((m.needs.members for m in monitors), default=0)
         self._turns = generator(0, "system under test", "turns")
+        self._visits = Visits()
         if len({m.name for m in monitors}) != len(self.monitors):
             names = ", ".join(m.name for m in monitors)
             raise ExperimentError(f"monitors share a name ({names}); expected each once: set 'as'")
@@ -111,26 +113,57 @@ class SystemUnderTest:
             yield self._step(batch)
 
     def _step(self, batch: Batch) -> Step:
-        ids, track = opaque(batch.ids), opaque(batch.track)
+        ids, track = opaque(batch.ids), self._visits.names(batch)
         start = time.perf_counter_ns()
         observation = self.classifier.observe(
             batch.images, self._layers, ids=ids, track=track, members=self._members
         )
         elapsed = time.perf_counter_ns() - start
-        decisions: dict[str, Decision] = {}
+        judged: list[tuple[Monitor, Verdict, BoolArray]] = []
         for monitor in self._in_turn():
             try:
-                decisions[monitor.name] = self._decide(monitor, observation)
+                judged.append((monitor, *self._judge(monitor, observation)))
             except FarmError as error:
                 self._leave_out(monitor, error, batch)
+        # All of it before anybody decides: a second classifier looks once for all who fall back on it.
+        for monitor, _, cancelled in judged:
+            fallback = self.fallbacks[monitor.name]
+            if isinstance(fallback, SecondClassifier):
+                fallback.announce(cancelled, observation)
+        decisions: dict[str, Decision] = {}
+        for monitor, verdict, cancelled in judged:
+            try:
+                decided = self._decided(monitor, cancelled, observation, verdict.alarms)
+            except FarmError as error:
+                self._leave_out(monitor, error, batch)
+                continue
+            decisions[monitor.name] = Decision(
+                verdict.scores, verdict.alarms, cancelled, decided, verdict.nanoseconds
+            )
         return Step(batch, observation, elapsed, decisions)
 
-    def _decide(self, monitor: Monitor, observation: Observation) -> Decision:
+    def _judge(self, monitor: Monitor, observation: Observation) -> tuple[Verdict, BoolArray]:
         verdict = monitor.judge(observation)
-        policy, fallback = self.policies[monitor.name], self.fallbacks[monitor.name]
+        policy = self.policies[monitor.name]
         cancelled = _call("policy", policy.decide, verdict, observation)
-        decided = _call("fallback", fallback.decide, cancelled, observation)
-        return Decision(verdict.scores, verdict.alarms, cancelled, decided, verdict.nanoseconds)
+        check_cancelled(cancelled, policy, len(observation))
+        return verdict, cancelled
+
+    def _decided(
+        self,
+        monitor: Monitor,
+        cancelled: BoolArray,
+        observation: Observation,
+        alarms: BoolArray | None = None,
+    ) -> IntArray:
+        fallback, n = self.fallbacks[monitor.name], len(observation)
+        decided = _call("fallback", fallback.decide, cancelled, observation, alarms)
+        if not isinstance(decided, np.ndarray) or decided.shape != (n,) or decided.dtype.kind != "i":
+            who = type(fallback).__name__
+            raise ComponentFailure(
+                f"its fallback {who} returned {_told(decided)}; expected {n} whole numbers"
+            )
+        return decided
 
     def _leave_out(self, monitor: Monitor, error: FarmError, batch: Batch | None = None) -> None:
         who = f"monitor '{monitor.name}'"
@@ -158,11 +191,12 @@ class SystemUnderTest:
             # Nothing of this batch may be cancelled, and of a later one something.
             for monitor in [m for m in self.monitors if m.name not in self.failures]:
                 try:
-                    _call("fallback", self.fallbacks[monitor.name].decide, everything, seen)
+                    self._decided(monitor, everything, seen)
                 except FarmError as error:
                     self._leave_out(monitor, error, first)
         self.bare_microseconds = min(self._time(first, ()) for _ in range(WARM_UP))
         self.observing_microseconds = min(self._time(first, self._layers) for _ in range(WARM_UP))
+        self._visits = Visits()
         for monitor in self._in_turn():
             try:
                 monitor.restart()
@@ -172,19 +206,28 @@ class SystemUnderTest:
                 self._leave_out(monitor, error)
 
     def _check_recovery(self) -> None:
-        """Check that no two monitors share a memory, and that a second classifier counts the same classes."""
+        """Check that no two monitors share a memory, and that second classifiers fit the first."""
         seen: dict[int, str] = {}
         for name, one in [*self.policies.items(), *self.fallbacks.items()]:
             other = seen.setdefault(id(one), name)
-            if other != name and isinstance(one, Policy | LastAccepted):
+            # Everything may remember but these two, which know nothing of whom they serve.
+            if other != name and not isinstance(one, NoFallback | SecondClassifier):
                 raise ExperimentError(
                     f"monitors '{other}' and '{name}' share one {type(one).__name__} object, which would mix "
                     "their memories; expected one each"
                 )
-            if isinstance(one, SecondClassifier) and one.classifier.classes != self.classifier.classes:
+            if not isinstance(one, SecondClassifier):
+                continue
+            who = f"fallback '{one.classifier.name}' of monitor '{name}'"
+            if one.classifier.classes != self.classifier.classes:
                 raise ExperimentError(
-                    f"fallback '{one.classifier.name}' of monitor '{name}' counts other classes than "
-                    f"classifier '{self.classifier.name}'; expected the same, in the same order"
+                    f"{who} counts other classes than classifier '{self.classifier.name}'; expected the "
+                    "same, in the same order"
+                )
+            if same_classifier(one.classifier, self.classifier):
+                raise ExperimentError(
+                    f"{who} is the classifier itself: its decision would be the cancelled one; expected "
+                    "another classifier, or other parameters"
                 )
 
     def _time(self, batch: Batch, layers: Sequence[str]) -> float:
@@ -203,7 +246,52 @@ def _call(whose: str, hook: Callable[P, R], *arguments: P.args, **more: P.kwargs
         raise ComponentFailure(f"its {whose} failed: {one_line(error)}") from error
 
 
+def check_cancelled(cancelled: object, policy: Policy, n: int) -> None:
+    """Raise where a policy says something else than which of n decisions are cancelled."""
+    fits = isinstance(cancelled, np.ndarray) and cancelled.shape == (n,) and cancelled.dtype == np.bool_
+    if not fits:
+        raise ComponentFailure(
+            f"its policy '{policy.name}' returned {_told(cancelled)}; expected {n} of true and false"
+        )
+
+
+def _told(made: object) -> str:
+    if isinstance(made, np.ndarray):
+        return f"an array of shape {made.shape} and type {made.dtype}"
+    return f"a {type(made).__name__}, no array"
+
+
+def same_classifier(one: Classifier, other: Classifier) -> bool:
+    """Say whether two are the same, or were made alike; of a black box, a digest does not see the code."""
+    if one is other:
+        return True
+    seen = one.nbytes is not None or (one.recipe is not None and one.recipe == other.recipe)
+    return seen and one.digest == other.digest
+
+
+class Visits:
+    """Gives each visit to a track a name of its own: a run of consecutive instances of one track.
+
+    That is what whoever watches a stream can know: what left the view may come back as anything. A name for
+    the track itself would tell that a faulted instance is the copy of a clean one that stood elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self._number = -1
+        self._latest: tuple[str, str] | None = None
+
+    def names(self, batch: Batch) -> StrArray:
+        """Name the visits of the next instances; a fault does not end one."""
+        numbers = []
+        # Two workloads may call their tracks the same.
+        for track in zip(batch.workload.tolist(), batch.track.tolist(), strict=True):
+            if track != self._latest:
+                self._number, self._latest = self._number + 1, track
+            numbers.append(f"visit {self._number}")
+        return opaque(np.array(numbers, dtype=str))
+
+
 def opaque(names: StrArray) -> StrArray:
-    """Give names that tell nothing: an id or a track may spell out its class or its fault."""
+    """Give names that tell nothing: an id may spell out its class or its fault."""
     digests = [hashlib.blake2b(name.encode(), digest_size=8).hexdigest() for name in names.tolist()]
     return np.array(digests, dtype="U16")

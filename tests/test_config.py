@@ -320,6 +320,22 @@ def test_a_shipped_experiment_is_found_by_its_bare_name(tmp_path, monkeypatch):
     assert find_experiment("quickstart") == EXPERIMENTS / "quickstart.yaml"
 
 
+def test_a_shipped_experiment_looks_for_files_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("dim: {name: fog, severity: 2}\n")
+    experiment, folder = load_experiment("quickstart", ["faultload={list: mine.yaml, entry: dim}"])
+    assert folder == tmp_path
+    assert experiment.faultload[0].name == "fog"
+    # Given as a file, it is like any other.
+    assert load_experiment(str(EXPERIMENTS / "quickstart.yaml"))[1] == EXPERIMENTS
+
+
+def test_shipped_experiments_find_their_lists_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in EXPERIMENTS.glob("*.yaml"):
+        assert load_experiment(path.stem)[0].faultload == load_experiment(str(path))[0].faultload
+
+
 def test_a_misspelt_experiment_gets_a_suggestion():
     message = "experiment 'quikstart' is neither a file nor shipped; did you mean 'quickstart'?"
     with pytest.raises(ExperimentError, match=re.escape(message)):

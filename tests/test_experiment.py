@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from farm.experiment import importable
+from farm.config import load_experiment
+from farm.experiment import importable, run_experiment
 
 
 @pytest.fixture
@@ -43,6 +44,25 @@ def test_modules_that_were_there_before_or_lie_elsewhere_stay(folder: Path) -> N
         import colorsys  # nobody's own
     assert "colorsys" in sys.modules
     assert colorsys.__name__ == "colorsys"
+
+
+def test_a_shipped_experiment_takes_modules_from_the_current_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "own_monitor.py").write_text("def distrust(observation): return 1.0 - observation.confidence\n")
+    monkeypatch.chdir(folder)
+    overrides = [
+        'monitors=[{name: callable, function: "own_monitor:distrust"}]',
+        "workload={name: farm.testing.fakes:TinySource}",
+        "classifier={name: farm.testing.fakes:TinyModel}",
+        "faultload=[]",
+        "stream={order: sequential}",
+    ]
+    experiment, where = load_experiment("quickstart", overrides)
+    readouts = run_experiment(experiment, where)
+    assert readouts.run["monitors"][0]["failure"] is None
+    expected = 1.0 - readouts.instances["confidence"]
+    assert readouts.alarms["score"].tolist() == pytest.approx(expected.tolist())
 
 
 def test_they_are_forgotten_after_a_failure_too(folder: Path) -> None:

@@ -104,20 +104,21 @@ def test_latching_never_lets_go(alarm, expected):
 
 
 @pytest.mark.parametrize(
-    ("policy", "arguments", "stream", "track"),
+    ("policy", "arguments", "stream", "track", "alone"),
     [
-        (MOutOfN, {"m": 2, "n": 3}, ".xx..xx", ".xx..x."),
-        (Hysteresis, {"begin": 2, "end": 2}, ".xx..xx", ".xx..x."),
-        (Latching, {}, "xxxxxxx", "xxx.xxx"),
+        (MOutOfN, {"m": 2, "n": 3}, ".xx..xx", ".xx..x.", "......."),
+        (Hysteresis, {"begin": 2, "end": 2}, ".xx..xx", ".xx..x.", "......."),
+        (Latching, {}, "xxxxxxx", "xxx.xxx", "xx..xxx"),
     ],
 )
-def test_within_a_track_memory_begins_anew_where_the_track_changes(policy, arguments, stream, track):
+def test_within_a_track_memory_begins_anew_where_the_track_changes(policy, arguments, stream, track, alone):
     margins, tracks = alarms("xx..xxx"), "aaabbba"
     assert cancelled(policy(**arguments), margins, tracks) == stream
     assert cancelled(policy(**arguments, within="stream"), margins, tracks) == stream
     assert cancelled(policy(**arguments, within="track"), margins, tracks) == track
-    # A stream without tracks is one track.
-    assert cancelled(policy(**arguments, within="track"), margins) == stream
+    # An instance without a track stands alone.
+    assert cancelled(policy(**arguments, within="track"), margins) == alone
+    assert cancelled(policy(**arguments, within="stream"), margins) == stream
 
 
 MAKERS = [
@@ -148,6 +149,7 @@ def test_decisions_do_not_depend_on_how_the_stream_is_cut_into_batches(data):
     tracks = data.draw(st.text("ab", min_size=len(margins), max_size=len(margins)))
     cuts = data.draw(st.lists(st.integers(0, len(margins)), max_size=8).map(sorted))
     sizes = np.diff([0, *cuts, len(margins)]).tolist()
+    tracks = data.draw(st.sampled_from([tracks, None]))
     whole = cancelled(make(within), margins, tracks)
     assert cancelled(make(within), margins, tracks, sizes) == whole
     assert cancelled(make(within), margins, tracks, [1] * len(margins)) == whole

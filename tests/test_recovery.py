@@ -53,6 +53,7 @@ PLAIN = {
         {"name": "theirs:Dim", "as": "dim", "policy": {"name": "m-of-n", "m": 2, "n": 3}, "fallback": "last"},
     ],
     "calibration": {"accept": 0.6},
+    "stream": {"order": "sequential"},
     "batch_size": 7,
 }
 
@@ -76,12 +77,15 @@ def rolling(alarm, m, n):
     return [sum(alarm[max(i - n + 1, 0) : i + 1]) >= m for i in range(len(alarm))]
 
 
-def last_accepted(cancelled, predicted, tracks):
-    told, last = [], {}
-    for one, what, track in zip(cancelled, predicted, tracks, strict=True):
-        if not one:
-            last[track] = what
-        told.append(last.get(track, -1))
+def last_accepted(cancelled, alarm, predicted, tracks):
+    """Recall the last prediction that had no alarm and was not cancelled, in this visit of the track."""
+    told, last, before = [], -1, None
+    for one, doubted, what, track in zip(cancelled, alarm, predicted, tracks, strict=True):
+        if track != before:
+            last, before = -1, track
+        if not one and not doubted:
+            last = what
+        told.append(last if one else what)
     return told
 
 
@@ -98,9 +102,10 @@ def test_an_experiment_names_policies_and_fallbacks_and_the_readouts_follow(fold
     assert plain["decision"].tolist() == predicted.mask(plain["alarm"], -1).tolist()
     assert dim["cancelled"].tolist() == rolling(dim["alarm"].tolist(), 2, 3)
     assert dim["cancelled"].tolist() != dim["alarm"].tolist()
-    expected = last_accepted(dim["cancelled"], predicted, readouts.instances["track"])
+    expected = last_accepted(dim["cancelled"], dim["alarm"], predicted, readouts.instances["track"])
     assert dim["decision"].tolist() == expected
     assert -1 in expected
+    assert set(dim["decision"][dim["cancelled"]]) > {-1}
     assert dim["decision"].dtype == np.int64
 
 
@@ -119,7 +124,10 @@ def test_policies_and_fallbacks_of_the_experiment_are_everybodys_who_has_none(fo
     assert heir["cancelled"].tolist() == [i >= first for i in range(len(heir))]
     assert own["cancelled"].tolist() == own["alarm"].tolist()
     assert set(own["decision"][own["cancelled"]]) == {-1}
-    assert set(heir["decision"][heir["cancelled"]]) > {-1}
+    expected = last_accepted(
+        heir["cancelled"], heir["alarm"], readouts.instances["predicted"], readouts.instances["track"]
+    )
+    assert heir["decision"].tolist() == expected
 
 
 @pytest.mark.parametrize("within", ["stream", "track"])
@@ -179,8 +187,10 @@ def test_monitors_that_share_a_second_classifier_share_one_object_and_its_passes
     per_batch = [alarm[i : i + 7] for i in range(0, len(alarm), 7)]
     first = next(i for i, batch in enumerate(per_batch) if batch.any())
     assert told["a"]["fallback"]["batches"] == len(per_batch) - first
-    assert told["a"]["fallback"]["instances"] == len(alarm) - 7 * first
+    # Whatever a cancels, b does too: what both ask is looked at once.
+    assert told["a"]["fallback"]["instances"] == of(readouts, "b")["cancelled"].sum()
     assert told["c"]["fallback"]["batches"] == sum(batch.any() for batch in per_batch)
+    assert told["c"]["fallback"]["instances"] == alarm.sum()
     assert told["d"]["fallback"] == {"name": "none"}
 
 

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from farm.api import ModelSource, Policy
+from farm.api import CalibrationRule, FunctionClassifier, ModelSource, Policy
 from farm.errors import ExperimentError
 from farm.fallback import LastAccepted, SecondClassifier
 from farm.policies import Latching, MOutOfN
-from farm.sut import WARM_UP, SystemUnderTest
+from farm.sut import WARM_UP, SystemUnderTest, same_classifier
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeClassifier, FakeFaultload, FakeMonitor, TinyModel
 
@@ -30,6 +30,22 @@ class Fixed(ModelSource):
 
 def dark(observation):
     return -observation.images.mean(axis=(1, 2, 3))
+
+
+class Counts:
+    """A fallback of one's own, which remembers."""
+
+    cancelled = 0
+
+    def decide(self, cancelled, observation, alarms=None):
+        self.cancelled += int(cancelled.sum())
+        return np.where(cancelled, self.cancelled, observation.predicted)
+
+    def reset(self):
+        self.cancelled = 0
+
+    def record(self):
+        return {"name": "counts"}
 
 
 @pytest.fixture
@@ -84,8 +100,8 @@ def test_fitting_takes_no_policy(bed, tiny):
 
 @pytest.mark.parametrize(
     ("shared", "key"),
-    [(MOutOfN(m=1, n=2), "policies"), (LastAccepted(), "fallbacks")],
-    ids=["policy", "last"],
+    [(MOutOfN(m=1, n=2), "policies"), (LastAccepted(), "fallbacks"), (Counts(), "fallbacks")],
+    ids=["policy", "last", "own"],
 )
 def test_two_monitors_cannot_share_a_memory(parts, shared, key):
     _, classifier, monitors, _ = parts
@@ -106,6 +122,35 @@ def test_a_second_classifier_counts_the_same_classes(bed, parts):
         bed.run(*parts, fallbacks={"b": Fixed(classes=("birch", "ash", "cedar", "dogwood"))})
 
 
+def test_the_classifier_itself_is_no_fallback(bed, parts):
+    _, classifier, _, tiny = parts
+    message = (
+        "fallback 'tiny-model' of monitor 'b' is the classifier itself: its decision would be the cancelled "
+        "one; expected another classifier, or other parameters"
+    )
+    # Made anew, or the very object: a run in Python is told what an experiment's file is told.
+    for one in (
+        TinyModel(),
+        SecondClassifier(classifier),
+        SecondClassifier(bed.classifier(TinyModel(), tiny)),
+    ):
+        with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+            bed.run(*parts, fallbacks={"b": one})
+
+
+def test_functions_whose_code_nobody_sees_are_one_only_where_their_recipe_is(tiny):
+    first, second = (
+        FunctionClassifier(lambda images, i=i: np.eye(4)[[i] * len(images)], tiny.classes) for i in (0, 1)
+    )
+    assert first.digest == second.digest
+    assert same_classifier(first, first)
+    assert not same_classifier(first, second)
+    first.recipe, second.recipe = {"name": "function", "function": "a:b"}, {"name": "function"}
+    assert not same_classifier(first, second)
+    second.recipe = dict(first.recipe)
+    assert same_classifier(first, second)
+
+
 # Warm-up and failures --------------------------------------------------------------------------------------
 
 
@@ -122,7 +167,7 @@ def test_the_warm_up_leaves_no_memory(bed, parts, tiny):
     again = list(system.steps(parts[0], 6))
     first = made[0].decisions["a"]
     seen = made[0].observation
-    afresh = LastAccepted().decide(first.cancelled, seen)
+    afresh = LastAccepted().decide(first.cancelled, seen, first.alarms)
     assert first.decided.tolist() == afresh.tolist()
     assert first.cancelled.any()
     for name in "ab":
@@ -130,8 +175,8 @@ def test_the_warm_up_leaves_no_memory(bed, parts, tiny):
             assert one.decisions[name].decided.tolist() == other.decisions[name].decided.tolist()
     busy = sum(step.decisions["b"].cancelled.any() for step in made)
     assert fallback.batches == busy
-    assert fallback.instances == sum(len(step.batch) for step in made if step.decisions["b"].cancelled.any())
-    assert reserve.calls == 2 * (WARM_UP + busy), "warmed up even where the first batch cancels nothing"
+    assert fallback.instances == sum(step.decisions["b"].cancelled.sum() for step in made)
+    assert reserve.calls >= 2 * (WARM_UP + busy), "warmed up even where the first batch cancels nothing"
 
 
 class Breaks(Policy):
@@ -164,10 +209,87 @@ def test_a_policy_that_fails_makes_its_monitor_fail_alone(parts):
     assert system.failures == {"a": "monitor 'a': its policy failed: OSError: stuck"}
 
 
+class Says(Policy):
+    """Gives what it was told to give."""
+
+    def __init__(self, *, answer: object) -> None:
+        self.name, self._answer = "says", answer
+
+    def decide(self, verdict, observation):
+        return self._answer
+
+    def _cancels(self, alarm, margin, track):
+        raise NotImplementedError
+
+    def reset(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ([True], "a list, no array"),
+        (None, "a NoneType, no array"),
+        (np.array([True]), "an array of shape (1,) and type bool"),
+        (np.zeros((6, 1), bool), "an array of shape (6, 1) and type bool"),
+        (np.zeros(6), "an array of shape (6,) and type float64"),
+    ],
+)
+def test_a_policy_that_gives_something_else_is_blamed_by_name(parts, answer, told):
+    system, made = steps(parts, policies={"a": Says(answer=answer)})
+    begins = made[0].batch.ids[0]
+    assert system.failures == {
+        "a": f"monitor 'a': its policy 'says' returned {told}; expected 6 of true and false "
+        f"(in the batch that begins with '{begins}')"
+    }
+    assert all(sorted(step.decisions) == ["b"] for step in made)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [([1] * 6, "a list, no array"), (np.zeros(5, int), "an array of shape (5,) and type int64")],
+)
+def test_a_fallback_that_gives_something_else_is_blamed(parts, answer, told):
+    class Odd(LastAccepted):
+        def decide(self, cancelled, observation, alarms=None):
+            return answer
+
+    system, _ = steps(parts, fallbacks={"b": Odd()})
+    assert system.failures["b"].startswith(
+        f"monitor 'b': its fallback Odd returned {told}; expected 6 whole numbers (in the batch"
+    )
+
+
+def test_monitors_that_share_a_second_classifier_ask_it_once_a_batch(bed, parts, tiny):
+    stream, classifier, (a, _), _ = parts
+    bright = FakeMonitor(name="bright", score=lambda o: o.images.mean(axis=(1, 2, 3)))
+    bed.fit([bright], classifier, tiny, CalibrationRule(accept=0.6))
+    looked = []
+    reserve = FakeClassifier(
+        lambda images: looked.append(len(images)) or np.tile(np.eye(4)[2], (len(images), 1)),
+        tiny.classes,
+        name="reserve",
+    )
+    fallback = SecondClassifier(reserve)
+    system = SystemUnderTest(classifier, [a, bright], fallbacks={"a": fallback, "bright": fallback})
+    unlike = 0
+    for step in system.steps(stream, 6):
+        both = [step.decisions[name].cancelled for name in ("a", "bright")]
+        union = int((both[0] | both[1]).sum())
+        unlike += both[0].any() and both[1].any() and (both[0] != both[1]).any()
+        assert looked[-1:] == [union] or not union
+        for decision in step.decisions.values():
+            assert set(decision.decided[decision.cancelled]) <= {2}
+        if not union:
+            assert not looked
+        looked.clear()
+    assert unlike > 3
+
+
 class BreaksToo(LastAccepted):
     """Fails on anything cancelled."""
 
-    def decide(self, cancelled, observation):
+    def decide(self, cancelled, observation, alarms=None):
         raise KeyError("gone")
 
 

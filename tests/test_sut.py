@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from farm.api import LAST_HIDDEN, CalibrationRule, Labelled, Needs, Policy
 from farm.errors import ComponentFailure, DataError, ExperimentError
 from farm.stream import BenchmarkStream
-from farm.sut import WARM_UP, SystemUnderTest, opaque
-from farm.testing.fakes import FakeClassifier, FakeMonitor
+from farm.sut import WARM_UP, SystemUnderTest, Visits, opaque
+from farm.testbed import Testbed
+from farm.testing.fakes import FakeClassifier, FakeFaultload, FakeMonitor
 
 
 @pytest.fixture
@@ -254,8 +256,8 @@ def test_monitors_see_opaque_ids_and_tracks_and_no_truth(tiny, classifier, ready
     run(classifier, ready("spy", score=score), stream, 20)
     last = seen[-1]
     batch = next(stream.batches(20))
+    assert last.ids.tolist() == opaque(batch.ids).tolist()
     for shown, real in ((last.ids, batch.ids), (last.track, batch.track)):
-        assert shown.tolist() == opaque(real).tolist()
         # Who is the same and who is not can be seen, and nothing else.
         assert len(set(zip(shown, real, strict=True))) == len(set(shown)) == len(set(real))
         for text, name in zip(shown, real, strict=True):
@@ -263,6 +265,118 @@ def test_monitors_see_opaque_ids_and_tracks_and_no_truth(tiny, classifier, ready
             assert not any(part in text for part in re.split(r"[^0-9A-Za-z]", name) if len(part) > 1)
     assert not hasattr(last, "labels")
     assert not hasattr(last, "is_ood")
+
+
+# Tracks are visits ----------------------------------------------------------------------------------------
+
+
+def runs_of(names):
+    """Give what is the same as its neighbour, as lengths."""
+    return [len(list(group)) for _, group in groupby(names)]
+
+
+def streamed(classifier, monitors, stream, size):
+    """Give the tracks that monitors are shown, and those that readouts keep."""
+    steps = list(SystemUnderTest(classifier, monitors).steps(stream, size))
+    shown = np.concatenate([step.observation.track for step in steps]).tolist()
+    return shown, np.concatenate([step.batch.track for step in steps]).tolist(), steps
+
+
+def halved(workload, classifier, **settings):
+    """Make a stream in which clean instances stand beside their own darker copies."""
+    faultload = FakeFaultload(transform=lambda images: images / 2, name="half")
+    return Testbed(seed=0).stream(workload, classifier, faultload, **settings)
+
+
+ORDERED = [
+    {"order": "sequential"},
+    {"order": "shuffled"},
+    {"order": {"name": "sequence", "views": 4, "share": 0.5}, "length": 120},
+    {"order": {"name": "bursts", "gap": 5, "burst": 5}, "length": 120},
+]
+
+
+@pytest.mark.parametrize("settings", ORDERED, ids=lambda settings: str(settings["order"]))
+def test_a_visit_is_a_run_of_one_track_and_no_name_comes_again(tiny, classifier, settings):
+    stream = halved(tiny, classifier, **settings)
+    shown, real, steps = streamed(classifier, [], stream, 7)
+    assert runs_of(shown) == runs_of(real)
+    assert len(set(shown)) == len(runs_of(shown)) > len(set(real))
+    assert sum(step.batch.is_ood.any() for step in steps) > 1
+    for size in (1, 3, stream.length):
+        assert streamed(classifier, [], stream, size)[0] == shown
+
+
+def test_a_track_that_comes_again_is_another_visit_and_a_fault_within_a_visit_is_none(tiny):
+    visits = Visits()
+
+    def names(tracks, workload="tiny"):
+        n = len(tracks)
+        return visits.names(SimpleNamespace(track=np.array(list(tracks)), workload=np.array([workload] * n)))
+
+    first = names("aabba").tolist()
+    assert runs_of(first) == [2, 2, 1]
+    assert len(set(first)) == 3
+    # The next batch goes on where this one ended, whatever became of the images.
+    assert names("ab").tolist()[0] == first[-1]
+    # Another workload's track of the same name is another.
+    assert names("b", "abroad").tolist()[0] not in {*first, *names("b").tolist()}
+    assert Visits().names(next(BenchmarkStream(tiny).batches(1))).tolist() == first[:1]
+
+
+def test_in_a_sequence_every_object_is_one_visit(tiny, classifier):
+    stream = halved(tiny, classifier, order={"name": "sequence", "views": 4, "share": 0.5}, length=120)
+    shown, real, steps = streamed(classifier, [], stream, 7)
+    ood = np.concatenate([step.batch.is_ood for step in steps])
+    for start in range(0, 120, 4):
+        assert len(set(shown[start : start + 4])) == 1
+    clean, faulted = ({t for t, one in zip(real, ood, strict=True) if one == which} for which in (0, 1))
+    assert clean & faulted, "tracks come clean and faulted"
+    # No name of a clean visit is a faulted one's, but where one follows upon the other.
+    names = [{t for t, one in zip(shown, ood, strict=True) if one == which} for which in (0, 1)]
+    follows = sum(real[i] == real[i - 1] and ood[i] != ood[i - 1] for i in range(1, 120))
+    assert len(names[0] & names[1]) <= follows
+
+
+def test_images_without_tracks_stand_alone_unless_shown_several_times(classifier):
+    """In the digits, each image is a track of its own."""
+    bed = Testbed(seed=0)
+    digits = bed.workload({"name": "digits", "size": 8, "channels": 1})
+    flat = FakeClassifier(lambda x: np.full((len(x), 10), 0.1), digits.classes)
+    stream = halved(digits, flat, order="shuffled", length=200)
+    shown, real, _ = streamed(flat, [], stream, 64)
+    assert runs_of(shown) == runs_of(real)
+    assert len(set(shown)) > 190
+    assert len(set(real)) < len(set(shown)), "an image comes clean and faulted"
+    views = halved(digits, flat, order={"name": "sequence", "views": 5}, length=50)
+    assert runs_of(streamed(flat, [], views, 64)[0]) == [5] * 10
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 192])
+def test_nobody_can_tell_a_faulted_copy_by_its_originals_track(tiny, classifier, size):
+    stream = halved(tiny, classifier, order="sequential")
+    spy = Knows(name="spy")
+    Testbed().fit([spy], classifier, tiny)
+    _, real, steps = streamed(classifier, [spy], stream, size)
+    scores = np.concatenate([step.decisions["spy"].scores for step in steps])
+    n = len(tiny.test)
+    assert real[:n] == real[n:], "first all clean ones, then all their copies"
+    assert scores.sum() == 2 * (n - len(set(real))), "all but each visit's first"
+    assert scores[n:].tolist() == scores[:n].tolist()
+
+
+class Knows(FakeMonitor):
+    """Scores 1 where an instance's track came before."""
+
+    def reset(self):
+        self.seen = set()
+
+    def _score(self, observation):
+        scores = np.zeros(len(observation))
+        for i, name in enumerate(observation.track.tolist()):
+            scores[i] = name in self.seen
+            self.seen.add(name)
+        return scores
 
 
 def test_layers_that_are_to_be_kept_are_observed_too(classifier, stream):

@@ -15,19 +15,22 @@ from farm.api.observation import Observation
 class Policy(Component, ABC):
     """Turns alarms into cancellations, in the order of the stream; one policy object a monitor.
 
-    A subclass writes `_cancels`, which sees one instance after another, and `_forget`.
+    A subclass writes `_cancels`, which sees one instance after another, and `reset`.
     """
 
     def decide(self, verdict: Verdict, observation: Observation) -> BoolArray:
         """Say which of the classifier's decisions are cancelled."""
         margins = (verdict.scores - verdict.thresholds).tolist()
-        track = [""] * len(margins) if observation.track is None else observation.track.tolist()
+        track = [None] * len(margins) if observation.track is None else observation.track.tolist()
         rows = zip(verdict.alarms.tolist(), margins, track, strict=True)
         return np.array([self._cancels(alarm, margin, seen) for alarm, margin, seen in rows], dtype=np.bool_)
 
     @abstractmethod
-    def _cancels(self, alarm: bool, margin: float, track: str) -> bool:
-        """Say whether the next instance's decision is cancelled; `margin` is score minus threshold."""
+    def _cancels(self, alarm: bool, margin: float, track: str | None) -> bool:
+        """Say whether the next instance's decision is cancelled; `margin` is score minus threshold.
+
+        An instance whose track is None stands alone.
+        """
 
     @abstractmethod
     def reset(self) -> None:
@@ -48,7 +51,7 @@ class Cancel(Policy):
         del observation
         return verdict.alarms
 
-    def _cancels(self, alarm: bool, margin: float, track: str) -> bool:
+    def _cancels(self, alarm: bool, margin: float, track: str | None) -> bool:
         del margin, track
         return alarm
 

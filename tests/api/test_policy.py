@@ -20,9 +20,9 @@ class Remembering(Policy):
     """Cancels on an alarm, and once more afterwards; keeps what it was shown."""
 
     def __init__(self) -> None:
-        self.shown: list[tuple[bool, float, str]] = []
+        self.shown: list[tuple[bool, float, str | None]] = []
 
-    def _cancels(self, alarm: bool, margin: float, track: str) -> bool:
+    def _cancels(self, alarm: bool, margin: float, track: str | None) -> bool:
         self.shown.append((alarm, margin, track))
         return alarm or (len(self.shown) > 1 and self.shown[-2][0])
 
@@ -38,7 +38,7 @@ def test_a_policy_sees_alarm_margin_and_track_one_instance_after_another(tiny, c
     assert policy.shown == [(True, 0.25, "a"), (False, -0.25, "a"), (False, 0.0, "b")]
 
 
-def test_without_tracks_a_policy_sees_an_empty_name(tiny, classifier):
+def test_without_tracks_a_policy_sees_none(tiny, classifier):
     policy = Remembering()
     policy.decide(verdict([True]), classifier.observe(tiny.test.images.read(np.arange(1))))
-    assert [track for _, _, track in policy.shown] == [""]
+    assert [track for _, _, track in policy.shown] == [None]

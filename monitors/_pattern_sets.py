@@ -19,6 +19,7 @@ from farm.api import (
     collect,
 )
 from farm.errors import ParameterError
+from monitors._neurons import check_once, check_there
 from monitors._reasons import heaviest
 
 Words = NDArray[np.uint64]
@@ -43,6 +44,7 @@ class PatternMonitor(Monitor, ABC):
                 check_number("neurons", neuron, low=0, whole=True)
             if not neurons:
                 raise ParameterError("neurons is an empty list; name one neuron at least, or none at all")
+            check_once(neurons)
         elif neurons is not None:
             check_number("neurons", neurons, above=0, high=1)
             if layer != LAST_HIDDEN:
@@ -80,10 +82,7 @@ class PatternMonitor(Monitor, ABC):
             return np.ones((n_classes, width), dtype=np.bool_)
         watched = np.zeros((n_classes, width), dtype=np.bool_)
         if isinstance(self._neurons, list):
-            if max(self._neurons) >= width:
-                raise ParameterError(
-                    f"neurons lists {max(self._neurons)}, but layer '{self._layer}' has {width} neurons"
-                )
+            check_there(self._neurons, self.name, self._layer, width)
             watched[:, self._neurons] = True
             return watched
         count = max(1, round(self._neurons * width))

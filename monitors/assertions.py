@@ -8,7 +8,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from farm.api import JSON, Features, FitData, FloatArray, Monitor, Needs, Observation, State, check_number
+from farm.api import (
+    JSON,
+    Explanation,
+    Features,
+    FitData,
+    FloatArray,
+    Monitor,
+    Needs,
+    Observation,
+    State,
+    check_number,
+)
+from monitors._latest import Latest
 
 
 class Flicker(Monitor):
@@ -18,9 +30,11 @@ class Flicker(Monitor):
     instance's track, this one included, as a share of the most that there could be. It only looks back: the
     instances before a change were accepted, and those after it are suspected while it is in the window.
 
-    An instance without a track stands alone and scores 0, since nobody says that it shows what came before.
-    So does a track's first. On data whose tracks are single images this monitor never alarms; the notes
-    count the training data's tracks.
+    In an experiment a track is one visit: consecutive instances of one object. An object that is met again
+    later has another track, and is watched anew. At work, whoever asks says what is a track. An instance
+    without one stands alone and scores 0, since nobody says that it shows what came before. So does a
+    track's first. On data whose tracks are single images this monitor never alarms; the notes count the
+    training data's tracks.
 
     Parameters
     ----------
@@ -47,6 +61,7 @@ class Flicker(Monitor):
         check_number("tracks", tracks, low=1, whole=True)
         self._window, self._changes, self._tracks = window, changes, tracks
         self._seen: OrderedDict[str, tuple[int, ...]] = OrderedDict()
+        self._latest: Latest | None = None
 
     @property
     def needs(self) -> Needs:
@@ -71,11 +86,27 @@ class Flicker(Monitor):
 
     def _score(self, observation: Observation) -> Features:
         changes: FloatArray = np.zeros(len(observation))
+        counted: list[tuple[int, ...]] = []
         if observation.track is not None:
             latest = zip(observation.track.tolist(), observation.predicted.tolist(), strict=True)
             for i, (track, predicted) in enumerate(latest):
-                changes[i] = sum(a != b for a, b in pairwise(self._remember(track, predicted)))
+                counted.append(self._remember(track, predicted))
+                changes[i] = sum(a != b for a, b in pairwise(counted[i]))
+        self._latest, self._counted = Latest(observation), counted
         return changes / (self._window - 1)
+
+    def _explain(self, observation: Observation) -> Explanation:
+        if observation.track is None:
+            return Explanation("it has no track, and so stands alone")
+        if not self._latest or (row := self._latest.row(observation)) is None:
+            return Explanation("what came before it in its track is kept for the latest batch only")
+        names: list[JSON] = [self.classifier.classes[label] for label in self._counted[row]]
+        changes = sum(a != b for a, b in pairwise(names))
+        told = ", ".join(f"'{name}'" for name in names)
+        return Explanation(
+            f"{changes} of {self._window - 1} possible changes; its track's latest predictions are {told}",
+            details={"latest": names},
+        )
 
     def _remember(self, track: str, predicted: int) -> tuple[int, ...]:
         """Add a prediction to its track, and give those of the track that count."""
@@ -88,6 +119,7 @@ class Flicker(Monitor):
 
     def reset(self) -> None:
         """Forget all tracks."""
+        self._latest = None
         self._seen.clear()
 
     def notes(self) -> Mapping[str, JSON]:

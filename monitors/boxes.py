@@ -121,7 +121,8 @@ class BoxMonitor(Monitor):
         nearest = [boxes.nearest(observation) for boxes in self._boxes]
         decides = max(nearest, key=lambda box: math.inf if box is None else box.outside)
         name = self.classifier.classes[int(observation.predicted[0])]
-        return reason_of(decides, name, in_widths=self._in_widths)
+        face = self._tau if self._strict else None
+        return reason_of(decides, name, in_widths=self._in_widths, outside_from=face)
 
     def notes(self) -> Mapping[str, JSON]:
         """What is to know of the boxes; of several layers, for each of them."""

@@ -22,6 +22,8 @@ from farm.api import (
     State,
 )
 from farm.errors import ComponentFailure, FarmError
+from monitors._latest import Latest
+from monitors._member_reasons import told_by_members
 from monitors._members import MemberSpec, as_mappings, made, union_of_needs
 from monitors.tail_scale import TailScale
 
@@ -37,6 +39,7 @@ class Combination(Monitor):
         self._members = made(self._specs)
         self._needs = union_of_needs([member.needs for member in self._members])
         self._scales: list[TailScale] = []
+        self._latest: Latest | None = None
 
     @abstractmethod
     def _part(self, i: int, scores: FloatArray) -> FloatArray:
@@ -45,6 +48,10 @@ class Combination(Monitor):
     @abstractmethod
     def _join(self, parts: FloatArray) -> Features:
         """Turn the contributions, members x instances, into one score an instance."""
+
+    @abstractmethod
+    def _decisive(self, ranked: Sequence[str]) -> tuple[str, str]:
+        """Name the member that decides, of all from the largest contribution down, and say how it does."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -77,6 +84,7 @@ class Combination(Monitor):
         return state
 
     def _load(self, state: State) -> None:
+        self._latest = None
         for i, member in enumerate(self._members):
             with self._naming(member):
                 member.restore(_under(state, f"member{i}."), self.classifier)
@@ -84,7 +92,8 @@ class Combination(Monitor):
 
     def _score(self, observation: Observation) -> Features:
         parts = [self._part(i, scores) for i, scores in enumerate(self._scores(observation))]
-        return self._join(np.stack(parts))
+        self._latest, self._parts = Latest(observation), np.stack(parts)
+        return self._join(self._parts)
 
     def _scores(self, observation: Observation) -> list[FloatArray]:
         scores, own = [], cast(CountedClassifier, self.classifier)
@@ -97,27 +106,23 @@ class Combination(Monitor):
         return scores
 
     def _explain(self, observation: Observation) -> Explanation:
-        # To score an instance again would tell a member with a memory that it came twice.
-        again = [i for i, member in enumerate(self._members) if not member.needs.order]
-        parts: dict[str, float] = {}
-        own: dict[str, Any] = {}
-        for i, member in enumerate(self._members):
+        parts, own = self._parts_of(observation), {}
+        for member in self._members:
             with self._naming(member):
-                if i in again:
-                    parts[member.name] = float(self._part(i, member.score(observation))[0])
                 own[member.name] = member.explain(observation)[0].record()
-        heaviest = sorted(parts, key=lambda name: -parts[name])
-        first: dict[str, Any] = own[heaviest[0]] if heaviest else {}
-        reason = f"most from '{heaviest[0]}'" if heaviest else ""
-        return Explanation(
-            reason=f"{reason}: {first['reason']}" if "reason" in first else reason,
-            contributions={name: parts[name] for name in heaviest},
-            nearest=first.get("nearest", ()),
-            details={"members": {name: told for name, told in own.items() if told}},
-        )
+        return told_by_members(parts, own, self._decisive)
+
+    def _parts_of(self, one: Observation) -> dict[str, float]:
+        """Say what each member adds to an instance's score, but for those that cannot score it again."""
+        if self._latest and (row := self._latest.row(one)) is not None:
+            return {m.name: float(part) for m, part in zip(self._members, self._parts[:, row], strict=True)}
+        # To score an instance again would tell a member with a memory that it came twice.
+        again = [(i, m) for i, m in enumerate(self._members) if not m.needs.order]
+        return {m.name: float(self._part(i, m.score(one))[0]) for i, m in again}
 
     def reset(self) -> None:
         """Let the members forget what came before."""
+        self._latest = None
         for member in self._members:
             with self._naming(member):
                 member.restart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import FloatArray, Head, Observation
+from farm.api import FloatArray, Head, IntArray, Observation
 from farm.errors import RequirementError
 
 
@@ -28,6 +28,21 @@ def logits_of(observation: Observation) -> FloatArray:
     if observation.logits is None:
         raise RequirementError("logits were not observed; declare them in the monitor's needs")
     return observation.logits.astype(np.float64)
+
+
+def lead_of(logits: FloatArray, classes: IntArray) -> FloatArray:
+    """Give, a row, by how much one class leads over the best of the others.
+
+    Examples
+    --------
+    >>> lead_of(np.array([[5.0, 2.0, 3.0], [5.0, 2.0, 3.0]]), np.array([0, 1])).tolist()
+    [2.0, -3.0]
+    """
+    rows = np.arange(len(logits))
+    others = logits.copy()
+    others[rows, classes] = -np.inf
+    result: FloatArray = logits[rows, classes] - others.max(axis=1)
+    return result
 
 
 class WideHead:

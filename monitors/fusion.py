@@ -65,6 +65,9 @@ class Fusion(Combination):
     def _join(self, parts: FloatArray) -> Features:
         return np.asarray(parts.max(axis=0) if self._by == "max" else parts.sum(axis=0))
 
+    def _decisive(self, ranked: Sequence[str]) -> tuple[str, str]:
+        return ranked[0], "decided by" if self._by == "max" else "most from"
+
     def notes(self) -> Mapping[str, JSON]:
         """What the members found out, and whose own threshold plays no part."""
         unused: list[JSON] = [m.name for m in self._members if m.fixed_threshold is not None]

@@ -24,7 +24,8 @@ class GradNorm(Monitor):
     The gradient is that of the Kullback-Leibler divergence from the uniform distribution to the softmax, with
     respect to the weights of the last linear layer (not its bias), and its size is the sum of all absolute
     values. It is the outer product of (softmax - 1 / classes) / temperature with the features, so its size is
-    the product of their sizes, and no backward pass is run. That holds where the last layer is linear.
+    the product of their sizes, and no backward pass is run. That holds where the last layer is linear, so the
+    classifier must be one that shows that layer's weights, though only their being there matters.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ class GradNorm(Monitor):
 
     @property
     def needs(self) -> Needs:
-        """What enters the last linear layer, and what leaves it."""
-        return Needs(layers=(LAST_HIDDEN,), logits=True)
+        """What enters the last layer, what leaves it, and that it is linear."""
+        return Needs(layers=(LAST_HIDDEN,), logits=True, head=True)
 
     def _fit(self, data: FitData) -> State:
         del data  # nothing to learn

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from farm.api import JSON, Features, FitData, FloatArray, Monitor, Observation, State, check_choice
+from farm.api import JSON, Features, FitData, FloatArray, Observation, State, check_choice
+from monitors._reasons import ToldByOutputs
 from monitors.max_softmax import TINY
 
 
-class KLMatching(Monitor):
+class KLMatching(ToldByOutputs):
     """Compares the softmax with one template a class: the mean softmax of what is predicted as that class.
 
     The score is the least Kullback-Leibler divergence KL(p || template) over all templates. A class that is

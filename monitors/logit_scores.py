@@ -6,11 +6,12 @@ from abc import abstractmethod
 
 import numpy as np
 
-from farm.api import Features, FitData, FloatArray, Monitor, Needs, Observation, State, check_number
+from farm.api import Features, FitData, FloatArray, Needs, Observation, State, check_number
+from monitors._reasons import ToldByOutputs
 from monitors.free_energy import log_sum_exp
 
 
-class LogitMonitor(Monitor):
+class LogitMonitor(ToldByOutputs):
     """Base of the monitors here. A subclass writes `of`."""
 
     @property

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Features, FitData, FloatArray, Monitor, Observation, State
+from farm.api import Features, FitData, FloatArray, Observation, State
+from monitors._reasons import ToldByOutputs
 
 TINY = np.finfo(np.float64).tiny
 
 
-class MaxSoftmax(Monitor):
+class MaxSoftmax(ToldByOutputs):
     """The baseline of Hendrycks and Gimpel: distrust what is predicted with little confidence.
 
     The score is the log-odds against the predicted class, log((1 - p) / p). It ranks as 1 - p does, but does

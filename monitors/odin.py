@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from farm.api import JSON, Features, FitData, Monitor, Needs, Observation, State, check_number
+from farm.api import JSON, Explanation, Features, FitData, Needs, Observation, State, check_number
+from monitors._reasons import ToldByOutputs
 from monitors.max_softmax import log_odds_against
 
 MAGNITUDES = (0.0, 0.0014, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
 """The magnitudes among which Generalized ODIN chooses, for images in [0, 1]."""
 
 
-class Odin(Monitor):
+class Odin(ToldByOutputs):
     """Temperature scaling and a small perturbation of the input, with parameters chosen on ID data alone.
 
     The score is the log-odds against the likeliest class at the temperature, after the perturbation. It
@@ -86,6 +88,12 @@ class Odin(Monitor):
         logits = self._logits(pixels, direction, self._magnitude)
         logits /= np.float32(self._temperature)
         return log_odds_against(logits)
+
+    def _explain(self, observation: Observation) -> Explanation:
+        told = super()._explain(observation)  # before the nudge: to say what it did takes two more passes
+        by = f"after moving each value by {self._magnitude:.3g} towards that class"
+        done = f"scored at temperature {self._temperature:g}, {by if self._magnitude else 'without a nudge'}"
+        return replace(told, reason=f"{told.reason}; {done}")
 
     def notes(self) -> Mapping[str, JSON]:
         """The magnitude in use, and the summed confidence that each candidate had."""

@@ -11,6 +11,7 @@ from farm.api import LAST_HIDDEN, State, check_choice, check_number
 from farm.errors import ParameterError
 from monitors._box_spaces import Components, Neurons
 from monitors._layer_boxes import Points, Space
+from monitors._neurons import check_once, check_there
 from monitors.boxes import BoxMonitor
 
 
@@ -57,6 +58,8 @@ class OutsideTheBox(BoxMonitor):
             check_choice("neurons", neurons, ("first-last", "all"))
         elif not neurons or not all(isinstance(n, int) and n >= 0 for n in neurons):
             raise ParameterError(f"neurons is {neurons!r}; expected 'first-last', 'all' or numbers from 0")
+        else:
+            check_once(neurons)
         self._neurons = neurons
 
     def _fit_space(self, layer: str, by_class: Sequence[Points], seed: int) -> State:
@@ -68,8 +71,7 @@ class OutsideTheBox(BoxMonitor):
             chosen = np.array([0, size - 1])
         else:
             chosen = np.array(self._neurons)
-            if chosen.max() >= size:
-                raise ParameterError(f"neurons names {chosen.max()}; layer '{layer}' has 0 to {size - 1}")
+            check_there(chosen.tolist(), self.name, layer, size)
         return {"neurons": chosen}
 
     def _space(self, state: State) -> Space:

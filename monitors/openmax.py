@@ -13,19 +13,19 @@ from farm.api import (
     Features,
     FitData,
     FloatArray,
-    Monitor,
     Needs,
     Observation,
     State,
     check_number,
 )
+from monitors._reasons import ToldByOutputs
 from monitors.max_softmax import TINY
 
 FEWEST = 3
 """Different distances below which a class gets no Weibull distribution."""
 
 
-class OpenMax(Monitor):
+class OpenMax(ToldByOutputs):
     """Moves a share of the greatest logits to an 'unknown' one; its log-odds are the score.
 
     Of each class it keeps the mean logits of correctly classified training data and a Weibull distribution

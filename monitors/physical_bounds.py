@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from farm.api import (
     JSON,
     BoolArray,
+    Explanation,
     Features,
     FitData,
-    FloatArray,
     Images,
     Monitor,
     Needs,
@@ -21,6 +21,8 @@ from farm.api import (
     check_number,
 )
 from farm.errors import ParameterError
+from monitors._image_measures import measured, told_by_checks, with_frozen
+from monitors._latest import Latest
 
 CHECKS = ("black", "saturated", "flat", "frozen")
 GREY_LEVEL = 1 / 255
@@ -81,6 +83,7 @@ class PhysicalBounds(Monitor):
         self._looks_back = "frozen" in checks
         self._tolerance, self._full_scale, self._frozen_below = tolerance, full_scale, frozen_below
         self._before: NDArray[np.float32] | None = None
+        self._latest: Latest | None = None
 
     @property
     def needs(self) -> Needs:
@@ -93,7 +96,9 @@ class PhysicalBounds(Monitor):
         return self._tolerance
 
     def _fit(self, data: FitData) -> State:
-        found = np.concatenate([self._measured(observation.images) for observation, _ in data])
+        found = np.concatenate(
+            [measured(observation.images, self._learned, self._full_scale) for observation, _ in data]
+        )
         return {"worst": found.max(axis=0), "unit": np.maximum(found.std(axis=0), GREY_LEVEL)}
 
     def _load(self, state: State) -> None:
@@ -102,25 +107,20 @@ class PhysicalBounds(Monitor):
         self.reset()
 
     def _score(self, observation: Observation) -> Features:
-        beyond = (self._measured(observation.images) - self._worst) / self._unit
+        beyond = (measured(observation.images, self._learned, self._full_scale) - self._worst) / self._unit
         if self._looks_back:
-            frozen = np.where(self._frozen(observation.images), FROZEN, -FROZEN)
-            beyond = np.column_stack([beyond, frozen])
+            frozen = self._frozen(observation.images)
+            self._latest, self._were_frozen = Latest(observation), frozen
+            beyond = np.column_stack([beyond, np.where(frozen, FROZEN, -FROZEN)])
         return np.asarray(beyond.max(axis=1))
 
-    def _measured(self, images: Images) -> FloatArray:
-        """Give one row an image and one column a check, higher = worse."""
-        n, channels, height, width = images.shape
-        pixels = images.reshape(n, channels, height * width)
-        found = np.empty((n, len(self._learned)))
-        for column, check in enumerate(self._learned):
-            if check == "black":
-                found[:, column] = -pixels.mean(axis=(1, 2))
-            elif check == "saturated":
-                found[:, column] = (pixels >= self._full_scale).mean(axis=(1, 2))
-            else:
-                found[:, column] = -_contrast(pixels)
-        return found
+    def _explain(self, observation: Observation) -> Explanation:
+        values = measured(observation.images, self._learned, self._full_scale)[0]
+        beyond = (values - self._worst) / self._unit
+        row = self._latest.row(observation) if self._latest else None
+        frozen = None if row is None else bool(self._were_frozen[row])
+        told = told_by_checks(self._learned, values, self._worst, beyond)
+        return with_frozen(told, frozen, FROZEN) if self._looks_back else told
 
     def _frozen(self, images: Images) -> BoolArray:
         """Say which images are the same as the one before, and keep the last for the next batch."""
@@ -137,14 +137,8 @@ class PhysicalBounds(Monitor):
 
     def reset(self) -> None:
         """Forget the image before."""
-        self._before = None
+        self._before = self._latest = None
 
     def notes(self) -> Mapping[str, JSON]:
         """What the worst training images were: mean brightness, share of full scale, contrast."""
         return {f"worst_{c}": abs(w) for c, w in zip(self._learned, self._worst.tolist(), strict=True)}
-
-
-def _contrast(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
-    centred = pixels - pixels.mean(axis=2, keepdims=True)
-    variance: NDArray[np.float32] = np.vecdot(centred, centred).mean(axis=1) / pixels.shape[2]
-    return np.sqrt(variance)

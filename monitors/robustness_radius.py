@@ -6,29 +6,31 @@ last bits: across batch sizes such an instance may be measured along another dir
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 
 from farm.api import (
+    Explanation,
     Features,
     FitData,
     FloatArray,
     Images,
-    IntArray,
-    Monitor,
     Needs,
     Observation,
     State,
     check_choice,
     check_number,
 )
-from monitors.free_energy import logits_of
+from monitors._reasons import ToldByOutputs
+from monitors.free_energy import lead_of, logits_of
 
 FLATTEST = 1e-200
 """A slope below this is none: the boundary it leads to is farther than any image."""
 
 
-class RobustnessRadius(Monitor):
+class RobustnessRadius(ToldByOutputs):
     """The distance to the nearest image with another prediction, negated: few familiar images are that close.
 
     An estimate. The published method asks a verifier for a distance within which nothing can change, which
@@ -91,6 +93,11 @@ class RobustnessRadius(Monitor):
         radii, ways = self._linear(images, logits, largest)
         return -self._tried(images, logits, radii, ways, largest) if self._steps else -radii
 
+    def _explain(self, observation: Observation) -> Explanation:
+        told, radius = super()._explain(observation), -float(self._score(observation)[0])
+        way = f"another prediction is estimated to be {radius:.3g} away ({self._norm})"
+        return replace(told, reason=f"{way}; {told.reason}")
+
     def _linear(self, images: Images, logits: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
         """Give the distance to the nearest boundary and the way there, of length 1, as if all were linear."""
         order = np.argsort(-logits, axis=1, kind="stable")[:, : self._rivals + 1]
@@ -117,12 +124,12 @@ class RobustnessRadius(Monitor):
         """Give the distance along these ways at which the prediction changes."""
         predicted = logits.argmax(axis=1)
         near, far = np.zeros(len(images)), np.full(len(images), np.inf)
-        lead_near, lead_far = _lead(logits, predicted), np.zeros(len(images))
+        lead_near, lead_far = lead_of(logits, predicted), np.zeros(len(images))
         at = radii
         for _ in range(self._steps):
             moved = torch.from_numpy((images + _per_image(at) * ways).astype(np.float32))
             with torch.inference_mode():
-                lead = _lead(self.classifier.differentiable(moved).cpu().double().numpy(), predicted)
+                lead = lead_of(self.classifier.differentiable(moved).cpu().double().numpy(), predicted)
             held = lead > 0
             near, lead_near = np.where(held, at, near), np.where(held, lead, lead_near)
             far, lead_far = np.where(held, far, at), np.where(held, lead_far, lead)
@@ -132,15 +139,6 @@ class RobustnessRadius(Monitor):
         total = np.maximum(lead_near[found] - lead_far[found], FLATTEST)
         near[found] += (far - near)[found] * lead_near[found] / total
         return near
-
-
-def _lead(logits: FloatArray, predicted: IntArray) -> FloatArray:
-    """Give by how much a class leads over the best of the others."""
-    rows = np.arange(len(logits))
-    others = logits.copy()
-    others[rows, predicted] = -np.inf
-    result: FloatArray = logits[rows, predicted] - others.max(axis=1)
-    return result
 
 
 def _per_image(values: FloatArray) -> FloatArray:

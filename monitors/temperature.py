@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from farm.api import JSON, Features, FitData, FloatArray, IntArray, Monitor, Needs, Observation, State
+from farm.api import JSON, Explanation, Features, FitData, FloatArray, IntArray, Needs, Observation, State
+from monitors._reasons import ToldByOutputs
 from monitors.max_softmax import log_odds_against
 
 LOWEST, HIGHEST = 0.01, 100.0
 """Where the temperature is searched. A classifier that is always right would want 0, a blind one infinity."""
 
 
-class TemperatureScaling(Monitor):
+class TemperatureScaling(ToldByOutputs):
     """Max-softmax at the one temperature that makes the labels of ID validation data likeliest.
 
     The score is the log-odds against the likeliest class at that temperature. With more than two classes it
@@ -48,6 +50,10 @@ class TemperatureScaling(Monitor):
     def _score(self, observation: Observation) -> Features:
         assert observation.logits is not None
         return log_odds_against(observation.logits.astype(np.float64) / self._temperature)
+
+    def _explain(self, observation: Observation) -> Explanation:
+        told = super()._explain(observation)
+        return replace(told, reason=f"{told.reason}; logits are divided by {self._temperature:.3g}")
 
     def notes(self) -> Mapping[str, JSON]:
         """The temperature, and whether the search ended where it may not go on."""

@@ -30,11 +30,12 @@ class Vote(Combination):
     data and compares with other monitors. A member whose own definition sets its threshold, such as
     `physical-bounds` or `never`, has no say in that, and is refused.
 
-    Calibrated `each`, a member has the threshold that it would have alone: its own, or the one that accepts
-    the share `accept` of ID validation data. The vote alarms exactly where at least k members would. What it
-    then accepts as a whole is not set but follows: at most what each member accepts with `any`, at least that
-    with `all`. Its score is the k-th largest of the members' distances to their thresholds, in spreads of
-    their ID scores, and its own threshold is 0.
+    Calibrated `each`, a member has a threshold of its own: the one that its definition sets, or the one that
+    accepts the share `accept` of ID validation data. The experiment's calibration plays no part: where it
+    asks for another share, set `accept` to that, or members stand otherwise than they would alone. The vote
+    alarms exactly where at least k members do. What it then accepts as a whole is not set but follows: at
+    most what each member accepts with `any`, at least that with `all`. Its score is the k-th largest of the
+    members' distances to their thresholds, in spreads of their ID scores, and its own threshold is 0.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Vote(Combination):
         `together` or `each`.
     accept
         The share of ID validation data that each member accepts, where they are calibrated `each` and have
-        no threshold of their own. None: 0.95.
+        no threshold of their own. None: 0.95, whatever share the experiment asks for.
 
     Examples
     --------
@@ -115,6 +116,9 @@ class Vote(Combination):
 
     def _join(self, parts: FloatArray) -> Features:
         return np.asarray(np.sort(parts, axis=0)[-self._k])
+
+    def _decisive(self, ranked: Sequence[str]) -> tuple[str, str]:
+        return ranked[self._k - 1], f"it takes {self._k} of {len(ranked)}, decided by"
 
     def notes(self) -> Mapping[str, JSON]:
         """What the members found out, and their thresholds where they have their own."""

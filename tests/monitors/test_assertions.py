@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -202,6 +203,35 @@ def test_flicker_refuses_parameters_that_mean_nothing(parameters, message: str) 
         Flicker(**parameters)
 
 
+def test_flicker_tells_which_classes_came_one_after_another() -> None:
+    monitor = flicker(window=4)
+    batch = seen([0, 2, 1, 1, 0], ["t", "u", "t", "t", "t"])
+    assert monitor.explain(batch)[2].reason == (
+        "what came before it in its track is kept for the latest batch only"
+    )
+    scores = monitor.score(batch)
+    told = monitor.explain(batch)
+    assert [e.details["latest"] for e in told] == [["a"], ["c"], ["a", "b"], ["a", "b", "b"], list("abba")]
+    assert told[4].reason == (
+        "2 of 3 possible changes; its track's latest predictions are 'a', 'b', 'b', 'a'"
+    )
+    assert scores[4] == 2 / 3
+    assert monitor.explain(seen([0]))[0].reason == "it has no track, and so stands alone"
+    monitor.restart()
+    assert "latest" not in monitor.explain(batch)[4].details
+
+
+def test_explaining_flicker_does_not_go_on_in_the_track() -> None:
+    monitor = flicker(window=4)
+    batch = seen([0, 1], ["t", "t"])
+    monitor.score(batch)
+    monitor.explain(batch)
+    monitor.explain(batch)
+    later = dataclasses.replace(seen([1], ["t"]), ids=np.array(["7"]))
+    assert monitor.score(later).tolist() == [1 / 3]
+    assert monitor.explain(later)[0].details == {"latest": ["a", "b", "b"]}
+
+
 # Physical bounds --------------------------------------------------------------------------------------
 
 # Mean brightness 0.2, 0.4, 0.6; contrast 0.2, 0.1, 0.2; a quarter at full scale in the last.
@@ -371,6 +401,52 @@ def test_notes_tell_the_worst_training_images() -> None:
     assert bounds(checks=["frozen"]).notes() == {}
 
 
+def explained(monitor: Monitor, image):
+    (told,) = monitor.explain(pictures(np.reshape(image, (1, -1, 2, 2))))
+    return told
+
+
+def test_bounds_tell_the_check_its_value_and_the_worst_training_image() -> None:
+    monitor = bounds(checks=["black", "saturated", "flat"])
+    told = explained(monitor, np.full(4, 0.1))
+    unit = np.std([0.2, 0.1, CONTRAST])
+    dark, flat = 0.1 / np.std([0.2, 0.4, 0.6]), 0.1 / unit
+    assert flat > dark > 0
+    assert told.reason == (
+        f"'flat' finds most: contrast is 0, no training image is below 0.1 ({flat:.3g} std beyond)"
+    )
+    assert told.contributions == pytest.approx({"flat": flat, "black": dark}, rel=1e-5)
+    assert told.details == pytest.approx({"check": "flat", "value": 0.0, "worst_in_training": 0.1}, abs=1e-6)
+    assert explained(monitor, np.ones(4)).reason.startswith(
+        "'saturated' finds most: share of values at full scale is 1, no training image is above 0.25 ("
+    )
+    inside = explained(bounds(checks=["black"]), np.full(4, 0.9))
+    assert inside.reason.startswith("'black' finds most: mean brightness is 0.9, no training image is below")
+    assert inside.reason.endswith("std within)")
+    assert inside.contributions == {}
+
+
+def test_bounds_tell_of_a_frozen_image_from_what_scoring_found() -> None:
+    monitor = bounds()
+    batch = pictures(np.stack([ID[0], ID[0], ID[1]]))
+    kept = "whether it is the same as the image before it is kept for the latest batch only"
+    assert all(e.reason.endswith(kept) for e in monitor.explain(batch))
+    monitor.score(batch)
+    first, second, third = monitor.explain(batch)
+    assert first.reason.endswith("; not the same as the image before it")
+    assert second.reason == "the same image as the one before it"
+    assert (second.contributions, second.details) == ({"frozen": FROZEN}, {"check": "frozen"})
+    assert third.reason.startswith("'flat' finds most")
+    # Asking did not count as looking: the next image is compared with the last one scored.
+    assert monitor.score(pictures(ID[1:2])).tolist() == [FROZEN]
+    monitor.score(batch)
+    monitor.restart()
+    assert monitor.explain(batch)[1].reason.endswith(kept)
+    alone = bounds(checks=["frozen"])
+    alone.score(batch)
+    assert alone.explain(batch)[0].reason == "not the same as the image before it"
+
+
 def test_a_black_training_image_lets_black_images_pass_and_the_notes_show_it() -> None:
     data = Data(pictures(np.concatenate([ID, np.zeros((1, 1, 2, 2))])))
     monitor = PhysicalBounds().fit(data, COIN)
@@ -427,7 +503,11 @@ def test_black_frames_are_caught_and_few_others_are(watched) -> None:
 
 
 def test_flicker_in_a_stream_equals_the_transcription(watched) -> None:
-    rows = list(zip(watched.instances["predicted"], watched.instances["track"], strict=True))
+    # Each visit, a run of instances of one track, is watched anew.
+    track = watched.instances["track"]
+    visits = (track != track.shift()).cumsum().astype(str)
+    assert visits.nunique() > track.nunique()
+    rows = list(zip(watched.instances["predicted"], visits, strict=True))
     expected = transcription(rows, 3)
     assert verdicts(watched, "flicker", "score").tolist() == expected
     assert {0.0, 0.5} <= set(expected)

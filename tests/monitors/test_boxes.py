@@ -145,7 +145,10 @@ def test_the_chosen_neurons_span_the_boxes() -> None:
     named = OutsideTheBox(clusters=2, neurons=[0, 5]).fit(Wide(), box)
     assert first_last.state["neurons"].tolist() == [0, 5]
     np.testing.assert_array_equal(first_last.state["low"], named.state["low"])
-    with pytest.raises(ParameterError, match=r"neurons names 6; layer 'last-hidden' has 0 to 5"):
+    with pytest.raises(
+        ParameterError,
+        match=r"'outside-the-box': neurons lists 6, but layer 'last-hidden' has 6 neurons, 0 to 5",
+    ):
         OutsideTheBox(neurons=[0, 6]).fit(Wide(), box)
 
 
@@ -252,8 +255,13 @@ def test_the_layers_are_needed_and_noted_one_by_one(small, fitted) -> None:
         fitted(OutsideTheBox(layer=["last-hidden", "conv7"]))
 
 
+def test_a_neuron_is_listed_once() -> None:
+    with pytest.raises(ParameterError, match=r"^neurons lists 3 more than once; list each neuron once$"):
+        OutsideTheBox(neurons=[3, 3])
+
+
 def test_listed_neurons_must_be_in_every_layer(fitted) -> None:
-    with pytest.raises(ParameterError, match=r"neurons names 100; layer 'conv2' has 0 to 63"):
+    with pytest.raises(ParameterError, match=r"neurons lists 100, but layer 'conv2' has 64 neurons, 0 to 63"):
         fitted(OutsideTheBox(neurons=[0, 100], layer=["last-hidden", "conv2"]))
 
 

@@ -565,10 +565,84 @@ def test_explaining_does_not_disturb_a_member_with_a_memory(rows) -> None:
     expected = vote.score(first), vote.score(second)
     vote.restart()
     got = vote.score(first)
-    assert list(vote.explain(first)[0].contributions) == ["pixel-1"]
+    parts = vote.explain(first)[0].contributions
+    assert set(parts) == {"change", "pixel-1"}
+    assert max(parts.values()) == got[0]
     np.testing.assert_array_equal((got, vote.score(second)), expected)
-    both = on(rows, Vote(members=[change, {**change, "as": "other"}]))
-    assert both.explain(first)[0].contributions == {}
+
+
+def test_members_with_a_memory_tell_their_part_of_the_batch_scored_last(rows) -> None:
+    change = {"name": f"{HERE}:Change", "as": "change"}
+    both = on(rows, Vote(members=[change, {**change, "as": "other", "at": 1}]))
+    batch, later = seen([[5.0, 1.0, 0], [8.0, 9.0, 0], [8.0, 2.0, 0]]), seen([[1.0, 1.0, 0]])
+    kept = "is kept for the latest batch only"
+    unknown = f"which member decides is not known: what 'change' and 'other' adds {kept}"
+    before = both.explain(batch)[0]
+    assert (before.reason, before.contributions, before.nearest) == (unknown, {}, ())
+    scores = both.score(batch)
+    told = both.explain(batch)
+    assert [max(e.contributions.values()) for e in told] == scores.tolist()
+    assert [e.reason for e in told[:2]] == [
+        "it takes 1 of 2, decided by 'change'",
+        "it takes 1 of 2, decided by 'other': bright at 1",
+    ]
+    assert told[1].nearest == ("image-1",)
+    both.score(dataclasses.replace(later, ids=np.array(["9"])))
+    assert both.explain(batch)[1].reason == unknown
+    both.score(batch)
+    both.restart()
+    assert both.explain(batch)[1].reason == unknown
+
+
+def test_of_instances_that_cannot_be_told_apart_no_part_is_told(rows) -> None:
+    change = {"name": f"{HERE}:Change", "as": "change"}
+    vote = on(rows, Vote(members=[change, pixel(1)]))
+    twins = dataclasses.replace(seen([[5.0, 1.0, 0], [5.0, 1.0, 0]]), ids=np.array(["x", "x"]))
+    vote.score(twins)
+    for told in vote.explain(twins):
+        assert list(told.contributions) == ["pixel-1"]
+        assert told.reason.startswith("which member decides is not known: what 'change' adds")
+
+
+def test_a_part_is_not_told_of_another_instance_with_the_same_id(rows) -> None:
+    change = {"name": f"{HERE}:Change", "as": "change"}
+    vote = on(rows, Vote(members=[change, pixel(1)]))
+    one = seen([[5.0, 1.0, 0]])
+    vote.score(one)
+    other = dataclasses.replace(one, probabilities=np.array([[0.25, 0.75]]))
+    assert list(vote.explain(other)[0].contributions) == ["pixel-1"]
+
+
+def test_what_was_kept_is_not_scored_again(rows) -> None:
+    vote = on(rows, Vote(members=[pixel(0), pixel(1)]))
+    one = seen([[5.0, 1.0, 0]])
+    vote.score(one)
+    for member in vote._members:
+        member._breaks = "score"
+    assert vote.explain(one)[0].contributions
+
+
+def test_a_nested_combination_tells_of_its_members_with_a_memory(rows) -> None:
+    change = {"name": f"{HERE}:Change", "as": "change"}
+    inner = {"name": "monitors.fusion:Fusion", "as": "inner", "members": [change, pixel(2)], "by": "max"}
+    vote = on(rows, Vote(members=[inner, pixel(1)]))
+    one = seen([[50.0, 1.0, 0]])
+    vote.score(one)
+    assert vote.explain(one)[0].reason == "it takes 1 of 2, decided by 'inner': decided by 'change'"
+
+
+@pytest.mark.parametrize("calibrated", ["together", "each"])
+@pytest.mark.parametrize("atleast", [1, 2, 3])
+def test_a_vote_names_the_member_whose_part_is_its_score(rows, atleast, calibrated) -> None:
+    vote = on(rows, Vote(members=[pixel(0), pixel(1), pixel(2)], atleast=atleast, calibrated=calibrated))
+    instances = seen(np.random.default_rng(5).normal(size=(20, 3)) * 3)
+    scores, named = vote.score(instances), set()
+    for told, score in zip(vote.explain(instances), scores, strict=True):
+        name = re.match(rf"it takes {atleast} of 3, decided by '(pixel-\d)'", told.reason).group(1)
+        assert told.contributions[name] == score
+        assert list(told.contributions)[atleast - 1] == name
+        named.add(name)
+    assert len(named) == 3
 
 
 def test_passes_that_members_run_count_as_its_own(small, fitted) -> None:

@@ -15,7 +15,7 @@ from farm.api import Explanation, Labelled, Monitor, Observation
 from farm.fitting import Material
 from farm.testing.fakes import FakeClassifier
 from monitors._neighbours import as_bytes
-from monitors._reasons import MOST, heaviest
+from monitors._reasons import MOST, heaviest, likeliest
 from monitors.mahalanobis import Mahalanobis, RelativeMahalanobis
 from monitors.nearest import NearestNeighbourGuidance, NearestNeighbours
 from monitors.oob import OutsideTheBox, OutsideTheBoxPCA
@@ -33,6 +33,8 @@ ALONE: dict[str, dict[str, Any]] = {
 EXPLAINED = {
     *("knn", "nnguide", "mahalanobis", "relative-mahalanobis", "patterns", "patterns-bdd"),
     *("oob", "oob-pca", "oob-isomap"),
+    *("max-softmax", "max-logit", "entropy", "margin", "energy", "gen", "temperature-scaling"),
+    *("kl-matching", "openmax", "odin", "robustness-radius", "flicker", "physical-bounds", "vote", "fusion"),
 }
 NEURON = re.compile(r"(.+)\[(\d+)\]")
 
@@ -185,6 +187,46 @@ def test_inside_a_box_its_nearest_side_is_told() -> None:
         "inside a box of class 'cat', 0.25 from its nearest side: last-hidden[1] is 5.25, the box from 5 to 7"
     )
     assert told.contributions == {}
+
+
+@pytest.mark.parametrize(
+    ("tau", "row", "where"),
+    [
+        (0.0, [5.0, 5.0], "on a face of the nearest box of class 'cat', which counts as outside"),
+        (
+            0.5,
+            [2.5, 5.0],
+            "on a face of the nearest box of class 'cat' when it is enlarged by 0.5, which counts",
+        ),
+        (0.5, [3.0, 5.0], "inside a box of class 'cat', 0 from its nearest side"),
+        (0.0, [2.0, 5.0], "1 outside of the nearest box of class 'cat'"),
+    ],
+)
+def test_a_face_that_counts_as_outside_is_told(tau, row, where) -> None:
+    rows = [[3.0, 1.0], [5.0, 9.0]]
+    monitor = fit(OutsideTheBox(neurons="all", clusters=1, tau=tau, boundary="strict"), *two_classes(rows))
+    alarm = monitor.score(seen([row], [0]))[0] > tau
+    told = explain(monitor, row).reason
+    assert told.startswith(where)
+    assert told.endswith(f": last-hidden[0] is {row[0]:g}, the box from 3 to 5")
+    assert alarm == ("outside" in told)
+
+
+def test_a_face_of_a_closed_box_is_inside() -> None:
+    monitor = fit(OutsideTheBox(neurons=[0], clusters=1, tau=0.0), *two_classes([[3.0], [5.0]]))
+    assert explain(monitor, [5.0]).reason.startswith("inside a box of class 'cat', 0 from its nearest side")
+
+
+def test_a_neuron_that_never_varied_is_told_as_such() -> None:
+    rows = [[0.0, 1.0], [0.0, 9.0]]
+    monitor = fit(OutsideTheBox(neurons="all", clusters=1), *two_classes(rows))
+    assert explain(monitor, [0.0, 5.0]).reason == (
+        "inside a box of class 'cat', 0 from its nearest side: last-hidden[0] is 0, as it was in all "
+        "training data of that box"
+    )
+    assert explain(monitor, [2.0, 5.0]).reason.endswith("last-hidden[0] is 2, the box from 0 to 0")
+    strict = fit(OutsideTheBox(neurons="all", clusters=1, tau=0.0, boundary="strict"), *two_classes(rows))
+    assert explain(strict, [0.0, 5.0]).reason.startswith("on a face of the nearest box")
 
 
 def test_the_nearest_of_several_boxes_is_told() -> None:
@@ -365,6 +407,72 @@ def test_guidance_tells_energy_and_likeness(small, fitted) -> None:
     for told, score in zip(monitor.explain(rows), monitor.score(rows), strict=True):
         np.testing.assert_allclose(-told.details["energy"] * told.details["guidance"], score, rtol=1e-6)
         assert len(told.nearest) == 5
+
+
+OUTPUTS = ["max-softmax", "max-logit", "entropy", "margin", "energy", "gen", "kl-matching", "openmax"]
+LIKELIEST = re.compile(
+    r"the likeliest class is '([\w-]+)' with probability (\S+) \(logit (\S+)\), the second '([\w-]+)'"
+)
+
+
+@pytest.mark.parametrize("name", [*OUTPUTS, "temperature-scaling", "odin", "robustness-radius"])
+def test_monitors_of_outputs_name_the_two_likeliest_classes(small, fitted, name) -> None:
+    rows = some(small.test)
+    for i, told in enumerate(fitted(registry.monitor(name)).explain(rows)):
+        match = LIKELIEST.search(told.reason)
+        order = np.argsort(-rows.logits[i])
+        classes = small.workload.classes
+        assert (match.group(1), match.group(4)) == (classes[order[0]], classes[order[1]])
+        assert float(match.group(2)) == pytest.approx(rows.probabilities[i, order[0]], rel=5e-3)
+        assert float(match.group(3)) == pytest.approx(rows.logits[i, order[0]], rel=5e-3)
+        assert told.details == {"likeliest": classes[order[0]], "second": classes[order[1]]}
+
+
+def test_a_black_box_has_no_logits_to_tell() -> None:
+    one = dataclasses.replace(seen([[1.0]], [1]), logits=None)
+    assert likeliest(one, ("cat", "dog")).reason == (
+        "the likeliest class is 'dog' with probability 0.75, the second 'cat' with probability 0.25"
+    )
+    alone = dataclasses.replace(one, probabilities=np.ones((1, 1)), predicted=np.array([0]))
+    assert likeliest(alone, ("cat",)).reason == "the only class is 'cat' with probability 1"
+
+
+def test_where_probabilities_round_to_nothing_logits_tell_the_second_class() -> None:
+    one = seen([[1.0]], [0])
+    three = dataclasses.replace(
+        one,
+        probabilities=np.array([[1.0, 0.0, 0.0]]),
+        logits=np.array([[900.0, -9.0, 5.0]], np.float32),
+    )
+    assert likeliest(three, ("a", "b", "c")).details == {"likeliest": "a", "second": "c"}
+
+
+def test_monitors_that_do_more_say_what_they_did(small, fitted) -> None:
+    rows = some(small.test).take(slice(0, 1))
+
+    def reason(name: str, **parameters: Any) -> str:
+        return fitted(registry.monitor(name, **parameters)).explain(rows)[0].reason
+
+    scaling = fitted(registry.monitor("temperature-scaling"))
+    temperature = scaling.notes()["temperature"]
+    assert scaling.explain(rows)[0].reason.endswith(f"; logits are divided by {temperature:.3g}")
+    done = "; scored at temperature 10, "
+    assert reason("odin", temperature=10.0, magnitude=0.0025).endswith(
+        f"{done}after moving each value by 0.0025 towards that class"
+    )
+    assert reason("odin", temperature=10.0, magnitude=0.0).endswith(f"{done}without a nudge")
+    radius = fitted(registry.monitor("robustness-radius", norm="l2"))
+    distance = -radius.score(rows)[0]
+    assert radius.explain(rows)[0].reason.startswith(
+        f"another prediction is estimated to be {distance:.3g} away (l2); the likeliest class is"
+    )
+
+
+def test_odin_runs_the_classifier_for_no_explanation(small, fitted) -> None:
+    monitor = fitted(registry.monitor("odin", magnitude=0.01))
+    before = monitor.classifier.passes
+    monitor.explain(some(small.test))
+    assert monitor.classifier.passes == before
 
 
 # The parts -----------------------------------------------------------------------------------------------

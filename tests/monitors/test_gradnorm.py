@@ -99,12 +99,24 @@ def test_huge_features_and_logits_give_finite_scores(small, fitted, value) -> No
 
 def test_it_needs_what_enters_and_what_leaves_the_last_layer(small) -> None:
     needs = GradNorm().needs
-    assert (needs.layers, needs.logits) == (("last-hidden",), True)
+    assert (needs.layers, needs.logits, needs.head) == (("last-hidden",), True, True)
     assert not needs.gradients  # the closed form takes none
     rows = {"last-hidden": lambda images: images.reshape(len(images), -1)}
     blind = FakeClassifier(lambda images: np.full((len(images), 2), 0.5), ("a", "b"), layers=rows)
     with pytest.raises(RequirementError, match="needs logits"):
         GradNorm().fit(small.material, blind)
+
+
+def test_without_a_linear_last_layer_the_closed_form_does_not_hold_and_it_refuses(small) -> None:
+    rows = {"last-hidden": lambda images: images.reshape(len(images), -1)}
+    headless = FakeClassifier(
+        lambda images: np.full((len(images), 2), 0.5),
+        ("a", "b"),
+        layers=rows,
+        logits=lambda images: np.zeros((len(images), 2)),
+    )
+    with pytest.raises(RequirementError, match="monitor 'grad-norm' needs head"):
+        GradNorm().fit(small.material, headless)
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan"), "1"])

@@ -148,6 +148,7 @@ def test_more_instances_than_are_compared_at_once(small, fitted) -> None:
         ({"neurons": 0.0}, "neurons is 0.0; expected a number above 0 and at most 1"),
         ({"neurons": []}, "neurons is an empty list"),
         ({"neurons": [-1]}, "neurons is -1; expected a whole number of at least 0"),
+        ({"neurons": [3, 7, 3]}, "neurons lists 3 more than once; list each neuron once"),
         ({"neurons": 0.5, "layer": "conv2"}, "neurons is a share, .* but layer is 'conv2'"),
     ],
 )
@@ -157,8 +158,11 @@ def test_wrong_parameters_are_named(wrong: dict[str, Any], message: str) -> None
 
 
 def test_a_neuron_that_the_layer_lacks_is_named(fitted) -> None:
-    with pytest.raises(ParameterError, match="neurons lists 4000, but layer 'last-hidden' has 128 neurons"):
-        fitted(ActivationPatterns(neurons=[0, 4000]))
+    monitor = ActivationPatterns(neurons=[0, 4000])
+    monitor.name = "mine"
+    told = "monitor 'mine': neurons lists 4000, but layer 'last-hidden' has 128 neurons, 0 to 127"
+    with pytest.raises(ParameterError, match=f"^{told}$"):
+        fitted(monitor)
 
 
 def test_a_black_box_is_refused_before_the_fit(small) -> None:

@@ -123,7 +123,7 @@ def test_fit_takes_a_monitor_and_settings(write, folder, capsys) -> None:
     loaded = Guard.load(folder / "g")
     assert loaded.monitor.parameters == {"rate": 0.25}
     assert loaded.policy.parameters == {"m": 2, "n": 3, "within": "stream"}
-    assert "policy      m-of-n; fallback: last" in capsys.readouterr().out
+    assert "policy      m-of-n (m=2, n=3, within=stream); fallback: last" in capsys.readouterr().out
 
 
 def test_mistakes_of_fit(write, folder, fails) -> None:
@@ -205,15 +205,15 @@ def test_an_unreadable_image_does_not_stop_the_others(guard, folder, capsys, sty
         assert lines[1].split()[:2] == ["bad.png", "ERROR"]
         assert lines[1].endswith("truncated or damaged")
         assert lines[3].split()[:2] == ["images/dark.png", "ACCEPT"]
-        assert lines[-1] == "1 accepted, 2 unreadable"
+        assert lines[-1] == "1 accepted, 2 failed"
     elif style == "json":
         bad, gone, dark = json.loads(printed.out)
-        assert bad == {"image": "bad.png", "error": "truncated or damaged"}
+        assert bad == {"image": "bad.png", "accepted": False, "error": "truncated or damaged"}
         assert gone["error"].startswith("cannot be read")
         assert dark["accepted"] is True
     else:
         bad, _, dark = csv.DictReader(io.StringIO(printed.out))
-        assert (bad["error"], bad["accepted"]) == ("truncated or damaged", "")
+        assert (bad["error"], bad["accepted"]) == ("truncated or damaged", "False")
         assert dark["accepted"] == "True"
 
 
@@ -225,11 +225,86 @@ def test_images_are_a_stream(write, folder, capsys) -> None:
     experiment = write(policy={"name": "latching"}, fallback="last")
     assert main(["fit", experiment, "--out", "g", "--quiet"]) == 0
     capsys.readouterr()
-    assert main(["decide", "g", "images/dark.png", "images/white.png", "images/bright.png"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    three = ["images/dark.png", "images/white.png", "images/bright.png"]
+    assert main(["decide", "g", *three, "--track", "door"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    lines = printed.out.splitlines()
     assert [line.split()[1] for line in lines[1:4]] == ["ACCEPT", "CANCEL", "CANCEL"]
     assert lines[2].endswith("; fallback: 'data-00'")
     assert "no alarm, but policy 'latching' cancels after earlier ones; fallback: 'data-00'" in lines[3]
+    assert main(["decide", "g", *three]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == (
+        "farm: note: no track is given: each image stands alone for fallback 'last'; set --track\n"
+    )
+    lines = printed.out.splitlines()
+    assert [line.split()[1] for line in lines[1:4]] == ["ACCEPT", "CANCEL", "CANCEL"]
+    assert "fallback" not in printed.out
+
+
+def test_flicker_needs_a_track(write, capsys) -> None:
+    assert main(["fit", write(monitors=["flicker"]), "--out", "g", "--quiet"]) == 0
+    capsys.readouterr()
+    two = ["decide", "g", "images/dark.png", "images/bright.png"]
+    for arguments, verdicts, notes in (
+        (two, ["ACCEPT", "ACCEPT"], 1),
+        ([*two, "--track", "a"], ["ACCEPT", "CANCEL"], 0),
+    ):
+        assert main(arguments) == 0
+        printed = capsys.readouterr()
+        assert [line.split()[1] for line in printed.out.splitlines()[1:3]] == verdicts
+        assert printed.err.count("each image stands alone for monitor 'flicker'") == notes
+
+
+FAILS = """
+import numpy as np
+
+def score(observation):
+    level = observation.images.mean(axis=(1, 2, 3))
+    if (level > 0.99).any():
+        raise ValueError("too bright to look at")
+    return level
+"""
+
+
+@pytest.mark.parametrize("style", ["table", "json", "csv"])
+def test_a_monitor_that_fails_on_an_image_does_not_stop_the_others(write, folder, capsys, style) -> None:
+    (folder / "theirs.py").write_text(MODULE + FAILS)
+    experiment = write(monitors=[{"name": "callable", "as": "raw", "function": "theirs:score"}])
+    assert main(["fit", experiment, "--out", "g", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["decide", "g", "images/white.png", "images/dark.png", "--format", style]) == 1
+    printed = capsys.readouterr()
+    reason = "monitor 'raw' failed in score: ValueError: too bright to look at"
+    assert printed.err == f"farm: images/white.png: {reason}\n"
+    if style == "table":
+        _, white, dark, _, total = printed.out.splitlines()
+        assert white.split()[:2] == ["images/white.png", "ERROR"]
+        assert white.endswith(reason)
+        assert dark.split()[1] == "ACCEPT"
+        assert total == "1 accepted, 1 failed"
+    else:
+        read = json.loads if style == "json" else lambda text: list(csv.DictReader(io.StringIO(text)))
+        white, dark = read(printed.out)
+        assert (white["error"], str(white["accepted"])) == (reason, "False")
+        assert str(dark["accepted"]) == "True"
+
+
+@pytest.mark.parametrize("style", ["table", "json", "csv"])
+def test_strong_resizing_is_told(guard, folder, capsys, style) -> None:
+    Image.new("RGB", (100, 8), (50, 50, 50)).save(folder / "wide.png")
+    assert main(["decide", guard, "wide.png", "--format", style]) == 0
+    out = capsys.readouterr().out
+    assert "resized from 8 x 100 to 8 x 8 (height x width): its proportions changed 12.5 times" in out
+
+
+def test_help_tells_of_tracks_and_trust(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["decide", "--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "consecutive views of one object" in out
+    assert "use only guards that you trust" in out
 
 
 def test_mistakes_of_decide(guard, folder, fails) -> None:

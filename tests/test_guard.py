@@ -536,7 +536,7 @@ def test_every_form_of_an_image_gives_the_identical_tensor(place, tiny) -> None:
     exact = tiny.test.images.read(np.array([3]))[0]
     forms: list[Any] = [path, str(path), Image.open(path), pixels, exact, np.asfortranarray(exact)]
     for form in forms:
-        given = as_input(form, SHAPE, "it")
+        given = as_input(form, SHAPE, "it").image
         assert given.dtype == np.float32
         assert given.flags.c_contiguous
         np.testing.assert_array_equal(given, exact)
@@ -557,9 +557,9 @@ def test_a_training_file_gives_what_the_folder_workload_gives(tmp_path) -> None:
             expected = split.images.read(np.arange(len(split)))
             for name, wanted in zip(split.ids, expected, strict=True):
                 file = tmp_path / name
-                np.testing.assert_array_equal(as_input(file, workload.shape, "it"), wanted)
+                np.testing.assert_array_equal(as_input(file, workload.shape, "it").image, wanted)
                 with Image.open(file) as opened:
-                    np.testing.assert_array_equal(as_input(opened, workload.shape, "it"), wanted)
+                    np.testing.assert_array_equal(as_input(opened, workload.shape, "it").image, wanted)
 
 
 @pytest.mark.parametrize(
@@ -591,11 +591,72 @@ def test_images_that_cannot_be_used(doubt, image, message) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "the image is None; expected a file's path, a Pillow image or an array, or several of them"),
+        (3, "the image is 3; expected a file's path"),
+        (b"\x89PNG", "the image is of the type bytes; expected a file's path"),
+        ({"a.png": 1}, "the image is of the type dict; expected"),
+        ([None], "image 0 is None; expected a file's path, a Pillow image or an array"),
+        ([[1, 2], [3, 4]], "image 0 is of the type list; expected"),
+    ],
+)
+def test_what_is_no_image_is_told_in_one_line(doubt, given, message) -> None:
+    with pytest.raises(DataError, match=f"^{re.escape(message)}") as caught:
+        doubt(given)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_has_the_form_of_an_array_is_an_image(doubt) -> None:
+    import torch
+
+    image = np.full(SHAPE, 0.25, np.float32)
+    assert doubt(torch.from_numpy(image)).score == doubt(image).score
+
+
+@pytest.mark.parametrize("track", [3, [3], [None]])
+def test_a_track_is_a_name(doubt, track) -> None:
+    with pytest.raises(DataError, match=r"^track has (3|None); expected a name, or one name for each image$"):
+        doubt(np.zeros(SHAPE, np.float32), track=track)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "notes"),
+    [
+        (8, 8, ()),
+        (80, 80, ()),
+        (8, 16, ()),
+        (2, 2, ()),
+        (8, 17, ("resized from 8 x 17 to 8 x 8 (height x width): its proportions changed 2.12 times",)),
+        (17, 8, ("resized from 17 x 8 to 8 x 8 (height x width): its proportions changed 2.12 times",)),
+        (1, 1, ("resized from 1 x 1 to 8 x 8 (height x width): a side was enlarged 8 times",)),
+        (
+            1,
+            4,
+            (
+                "resized from 1 x 4 to 8 x 8 (height x width): its proportions changed 4 times and a side "
+                "was enlarged 8 times",
+            ),
+        ),
+    ],
+)
+def test_strong_resizing_is_noted(doubt, tmp_path, height, width, notes) -> None:
+    pixels = np.zeros((height, width, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "it.png")
+    for form in (pixels, Image.fromarray(pixels), tmp_path / "it.png"):
+        decision = doubt(form)
+        assert decision.notes == notes
+        assert decision.record()["notes"] == list(notes)
+    # Each has its own.
+    assert [d.notes for d in doubt([pixels, np.zeros((8, 8), np.uint8)])] == [notes, ()]
+
+
 def test_grey_and_larger_images_are_turned_into_what_the_classifier_takes(doubt) -> None:
     grey = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    expected = as_input(np.dstack([grey] * 3), SHAPE, "it")
+    expected = as_input(np.dstack([grey] * 3), SHAPE, "it").image
     for form in (grey, grey[:, :, None], Image.fromarray(grey)):
-        np.testing.assert_array_equal(as_input(form, SHAPE, "it"), expected)
+        np.testing.assert_array_equal(as_input(form, SHAPE, "it").image, expected)
     assert doubt(grey).predicted == doubt(expected).predicted
 
 
@@ -633,15 +694,17 @@ def test_a_policy_and_a_fallback_remember_until_restart(tiny, classifier) -> Non
     fit_monitors([monitor], classifier, tiny)
     guard = Guard(classifier, monitor, shape=SHAPE, policy=MOutOfN(m=2, n=3), fallback=LastAccepted())
     dark, bright = np.zeros(SHAPE, np.float32), np.ones(SHAPE, np.float32)
-    first = guard(dark)
+    first = guard(dark, "a")
     assert first.label == first.predicted
-    told = [guard(image) for image in (bright, bright, dark, dark)]
+    told = [guard(image, "a") for image in (bright, bright, dark, dark)]
     assert [d.alarm for d in told] == [True, True, False, False]
     assert [d.accepted for d in told] == [True, False, False, True]
     assert told[0].why == "the score is above the threshold; policy 'm-of-n' lets it pass"
-    assert told[1].why == f"the score is above the threshold; fallback: '{told[0].predicted}'"
+    assert told[1].why == f"the score is above the threshold; fallback: '{first.predicted}'"
     assert told[2].why.startswith("no alarm, but policy 'm-of-n' cancels after earlier ones")
-    assert told[1].label == told[0].predicted
+    # What passed with an alarm is not recalled.
+    assert told[1].label == first.predicted
+    assert guard.notes == ()
     guard([bright, bright])
     guard.restart()
     assert guard(bright).accepted
@@ -650,9 +713,37 @@ def test_a_policy_and_a_fallback_remember_until_restart(tiny, classifier) -> Non
     assert [d.accepted for d in both] == [True, False]
     # Forgotten with the rest: what was accepted before.
     guard = Guard(classifier, monitor, shape=SHAPE, fallback=LastAccepted())
-    guard(dark)
+    dark_class = guard(dark, "a").predicted
+    assert guard(bright, "a").label == dark_class
     guard.restart()
+    assert guard(bright, "a").label is None
+    # Another object, or nobody knows which: nothing to fall back on.
+    guard(dark, "a")
+    assert guard(bright, "b").label is None
+    assert guard.notes == ()
     assert guard(bright).label is None
+    note = "no track is given: each image stands alone for fallback 'last'"
+    assert guard.notes == (note,)
+    guard(bright)
+    assert guard.notes == (note,)
+
+
+def test_who_looks_back_within_tracks_is_told(tiny, classifier) -> None:
+    monitor = Looks(order=True)
+    fit_monitors([monitor], classifier, tiny)
+    policy = MOutOfN(m=1, n=2, within="track")
+    guard = Guard(classifier, monitor, shape=SHAPE, policy=policy, fallback=LastAccepted())
+    told = "no track is given: each image stands alone for "
+    monitor_too = "monitor 'looks' (if it goes by tracks)"
+    assert guard.untracked == f"{told}policy 'm-of-n', fallback 'last', {monitor_too}"
+    plain = Guard(classifier, monitor, shape=SHAPE, policy=MOutOfN(m=1, n=2))
+    assert plain.untracked == told + monitor_too
+
+
+def test_without_a_track_nobody_is_missed_where_nothing_looks_back(doubt) -> None:
+    doubt(np.zeros(SHAPE, np.float32))
+    assert doubt.untracked == ""
+    assert doubt.notes == ()
 
 
 def test_a_second_classifier_takes_over(tiny, classifier) -> None:
@@ -709,7 +800,7 @@ def test_who_looks_back_sees_one_image_at_a_time(tiny, classifier, order) -> Non
     reasons = [d.explanation.reason for d in decisions]
     looks = (1, 2, 3) if order else (1, 1, 1)
     assert reasons == [f"image {i} after {n} looks" for i, n in enumerate(looks)]
-    with pytest.raises(ExperimentError, match="track has 2 names for 3 images"):
+    with pytest.raises(DataError, match="track has 2 names for 3 images"):
         guard(tiny.test.images.read(np.arange(3)), track=["a", "b"])
 
 
@@ -753,10 +844,107 @@ def test_a_monitor_must_be_ready_and_of_this_classifier(tiny, classifier) -> Non
         Guard(classifier, monitor, shape=SHAPE)
     fit_monitors([monitor], classifier, tiny)
     other = FunctionClassifier(lambda images: np.full((len(images), 4), 0.25), tiny.classes, name="other")
-    with pytest.raises(ExperimentError, match=r"fitted on another classifier .*; expected 'other' itself"):
+    digests = f"'tiny-model' with the digest {classifier.digest}; the 'other' given has {other.digest}"
+    with pytest.raises(ExperimentError, match=f"was fitted on a classifier {digests}"):
         Guard(other, monitor, shape=SHAPE)
     same = TinyModel().classifier(tiny, None)  # type: ignore[arg-type]
     assert Guard(same, monitor, shape=SHAPE)
+
+
+class Own(Policy):
+    """A policy of somebody's, with a mistake to choose."""
+
+    def __init__(self, *, mistake: str) -> None:
+        self._mistake = mistake
+
+    def decide(self, verdict, observation):
+        if self._mistake == "raises":
+            return verdict.alarm  # there is no such thing
+        return [True] if self._mistake == "list" else np.ones(len(observation) + 1, np.bool_)
+
+    def _cancels(self, alarm, margin, track):
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        if self._mistake == "reset":
+            raise KeyError("memory")
+
+
+def test_a_policy_with_a_mistake_is_named(tiny, classifier) -> None:
+    monitor = FakeMonitor(name="doubt")
+    fit_monitors([monitor], classifier, tiny)
+
+    def guard(mistake: str) -> Guard:
+        return Guard(classifier, monitor, shape=SHAPE, policy=Own(mistake=mistake))
+
+    image = np.zeros(SHAPE, np.float32)
+    for mistake, message in (
+        ("raises", "^policy 'own' failed: AttributeError: 'Verdict' object has no attribute 'alarm'"),
+        ("list", "^policy 'own' gave what is of the type list; expected an array with one truth value"),
+        ("long", r"^policy 'own' gave what is an array of bool and the shape \(2,\); expected .*, here 1$"),
+    ):
+        with pytest.raises(ComponentFailure, match=message):
+            guard(mistake)(image)
+    with pytest.raises(ComponentFailure, match=r"^policy 'own' failed: KeyError: 'memory'"):
+        guard("reset").restart()
+
+
+def test_a_fallback_with_a_mistake_is_named(tiny, classifier) -> None:
+    class Wrong(LastAccepted):
+        def decide(self, cancelled, observation, alarms=None):
+            return np.zeros(7)
+
+    monitor = FakeMonitor(name="doubt")
+    fit_monitors([monitor], classifier, tiny)
+    guard = Guard(classifier, monitor, shape=SHAPE, fallback=Wrong())
+    with pytest.raises(ComponentFailure, match=r"^the fallback gave what is an array of float64"):
+        guard(np.zeros(SHAPE, np.float32))
+
+
+OWN_POLICY = """
+from farm.api import Policy
+
+class Late(Policy):
+    def _cancels(self, alarm, margin, track):
+        import my_gain
+        return alarm and my_gain.GAIN > 0
+
+    def reset(self):
+        import my_gain
+        self.gain = my_gain.GAIN
+"""
+
+
+def test_a_policy_of_ones_own_may_import_where_it_begins_anew(tmp_path) -> None:
+    place = write_own(tmp_path, **{"my_policies.py": OWN_POLICY})
+    fit(place, policy="my_policies:Late").save(tmp_path / "guard")
+    guard = Guard.load(tmp_path / "guard")
+    guard.restart()
+    assert guard.policy.gain == 2.0
+    assert isinstance(guard(np.zeros((8, 8, 3), np.uint8)), Decision)
+
+
+def test_a_loaded_guard_has_decided_before_and_remembers_nothing_of_it(saved, monkeypatch) -> None:
+    seen: list[int] = []
+    decide = Guard._decide
+    monkeypatch.setattr(Guard, "_decide", lambda self, *a: [seen.append(self._seen), *decide(self, *a)][1:])
+    guard = Guard.load(saved)
+    assert seen == [0, 1, 2]
+    assert (guard._seen, guard.monitor.own_passes, guard.notes) == (0, 0.0, ())
+
+
+def test_warming_up_forgets_and_bears_failures(tiny, classifier) -> None:
+    monitor = FakeMonitor(score=lambda o: o.images.mean(axis=(1, 2, 3)) + 1, fixed_threshold=0.5, name="bad")
+    fit_monitors([monitor], classifier, tiny)
+    second = SecondClassifier(FunctionClassifier(lambda i: np.tile([0, 0, 1, 0], (len(i), 1)), tiny.classes))
+    guard = Guard(classifier, monitor, shape=SHAPE, policy=MOutOfN(m=2, n=2), fallback=second)
+    guard.warm_up()
+    assert second.instances == 0
+    assert guard(np.zeros(SHAPE, np.float32)).accepted, "the second alarm in a row would be cancelled"
+    monitor._score_with = lambda observation: 1 / 0
+    guard.warm_up()
+    with pytest.raises(ComponentFailure, match="monitor 'bad' failed in score: ZeroDivisionError"):
+        guard(np.zeros(SHAPE, np.float32))
 
 
 def test_threads_are_limited_while_it_decides_and_given_back(tiny, classifier) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from farm.errors import DataError
+from farm.errors import DataError, FarmError, one_line
 from farm.files import check_free
 from farm.guard import Decision, Guard
 from farm.progress import shown_progress
@@ -37,7 +37,9 @@ def fit(options: argparse.Namespace) -> int:
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     print(f"classifier  {guard.classifier.name}, {len(guard.classifier.classes)} classes of '{data['name']}'")
     print(f"monitor     {guard.monitor.name}, threshold {calibration.threshold:.6g}{share}")
-    print(f"policy      {guard.policy.name}; fallback: {guard.fallback.record()['name']}")
+    set_to = ", ".join(f"{name}={value}" for name, value in guard.policy.parameters.items())
+    policy = guard.policy.name + (f" ({set_to})" if set_to else "")
+    print(f"policy      {policy}; fallback: {guard.fallback.record()['name']}")
     if guard.code.files:
         print(f"your code   {', '.join(guard.code.files)}")
     print(f"\nWritten to {out} ({size / 1e6:.1f} MB) in {time.perf_counter() - started:.0f} s. Next:")
@@ -49,7 +51,8 @@ def fit(options: argparse.Namespace) -> int:
 def decide(options: argparse.Namespace) -> int:
     """Decide on image files, which are taken for consecutive ones of a stream."""
     guard = Guard.load(options.guard)
-    for note in guard.notes:
+    untracked = guard.untracked if options.track is None else ""
+    for note in (*guard.notes, *([f"{untracked}; set --track"] if untracked else [])):
         print(f"farm: note: {note}", file=sys.stderr)
     images = list(_files(options.images))
     explain = "all" if options.why or options.format == "json" else "cancelled"
@@ -57,11 +60,12 @@ def decide(options: argparse.Namespace) -> int:
     failed = 0
     for image in images:
         try:
-            printer.add(image, guard(image, explain=explain))
-        except DataError as error:
+            printer.add(image, guard(image, options.track, explain=explain))
+        except FarmError as error:  # an image that cannot be read, or a monitor that fails on it
             failed += 1
-            printer.fail(image, str(error).removeprefix(f"{image}: "))
-            print(f"farm: {' '.join(str(error).split())}", file=sys.stderr)
+            reason = one_line(error).removeprefix(f"{image}: ")
+            printer.fail(image, reason)
+            print(f"farm: {image}: {reason}", file=sys.stderr)
     printer.end()
     return 1 if failed else 0
 
@@ -79,6 +83,12 @@ def _files(names: Sequence[str]) -> Iterator[str]:
         yield from map(str, found)
 
 
+def _told(decision: Decision, *, why: bool) -> str:
+    """Say in one line what there is to say of a decision, or of accepted ones where that is asked for."""
+    reason = decision.why or (decision.explanation.reason if why else "")
+    return "; ".join(filter(None, [reason, *decision.notes]))
+
+
 class _Table:
     """One line an image, at once; where it is asked, what weighs most stands below."""
 
@@ -86,14 +96,14 @@ class _Table:
         self._image = max(map(len, ["image", *images]))
         self._class = max(map(len, ["class", *guard.classifier.classes]))
         self._why = why
-        self._counts = {"accepted": 0, "cancelled": 0, "unreadable": 0}
+        self._counts = {"accepted": 0, "cancelled": 0, "failed": 0}
         print(self._line("image", "decision", "class", "confidence", "score", "threshold", "why"))
 
     def add(self, image: str, decision: Decision) -> None:
         self._counts["accepted" if decision.accepted else "cancelled"] += 1
         numbers = (f"{decision.confidence:.3f}", f"{decision.score:.6g}", f"{decision.threshold:.6g}")
         verdict = "ACCEPT" if decision.accepted else "CANCEL"
-        why = decision.why or (decision.explanation.reason if self._why else "")
+        why = _told(decision, why=self._why)
         print(self._line(image, verdict, decision.predicted, *numbers, why), flush=True)
         if self._why:
             for part, value in list(decision.explanation.contributions.items())[:MOST]:
@@ -102,7 +112,7 @@ class _Table:
                 print(f"    nearest training images: {', '.join(nearest)}")
 
     def fail(self, image: str, reason: str) -> None:
-        self._counts["unreadable"] += 1
+        self._counts["failed"] += 1
         print(self._line(image, "ERROR", "", "", "", "", reason), flush=True)
 
     def end(self) -> None:
@@ -125,7 +135,7 @@ class _Json:
         self._records.append({"image": image, **decision.record(), "error": None})
 
     def fail(self, image: str, reason: str) -> None:
-        self._records.append({"image": image, "error": reason})
+        self._records.append({"image": image, "accepted": False, "error": reason})
 
     def end(self) -> None:
         print(json.dumps(self._records, indent=2, allow_nan=False, ensure_ascii=False))
@@ -148,13 +158,11 @@ class _Csv:
         self._writer.writeheader()
 
     def add(self, image: str, decision: Decision) -> None:
-        record = decision.record()
-        if self._why and not decision.why:
-            record["why"] = decision.explanation.reason
-        self._writer.writerow({"image": image, **record})
+        told = {"why": _told(decision, why=self._why)}
+        self._writer.writerow({"image": image, **decision.record(), **told})
 
     def fail(self, image: str, reason: str) -> None:
-        self._writer.writerow({"image": image, "error": reason})
+        self._writer.writerow({"image": image, "accepted": False, "error": reason})
 
     def end(self) -> None:
         sys.stdout.flush()

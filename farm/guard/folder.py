@@ -74,7 +74,7 @@ def save_guard(guard: Guard, folder: Path) -> Path:
 
 
 def load_guard(folder: Path) -> Guard:
-    """Read a guard's folder, checking that it is complete and unchanged."""
+    """Read a guard's folder, checking that it is complete and unchanged; the code in it runs."""
     record = _checked_record(folder)
     shape, threads = record["shape"], record["threads"]
     code = OwnCode(folder / CODE, record["code"])
@@ -95,7 +95,7 @@ def load_guard(folder: Path) -> Guard:
             code=code,
         )
     guard.notes = _differences(record)
-    guard.restart()
+    guard.warm_up()
     return guard
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,7 +15,6 @@ from farm.api import (
     Cancel,
     Classifier,
     Explanation,
-    Images,
     Monitor,
     Observation,
     Policy,
@@ -23,9 +22,11 @@ from farm.api import (
     StrArray,
     check_choice,
 )
-from farm.errors import ExperimentError, FarmError
-from farm.fallback import Fallback, NoFallback, SecondClassifier
-from farm.guard.images import AnyImage, as_input, is_single
+from farm.errors import DataError, ExperimentError, FarmError
+from farm.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
+from farm.guard.decision import Decision
+from farm.guard.following import cancelled_by, labels_by, safely
+from farm.guard.images import AnyImage, Input, as_input, is_single
 from farm.guard.own_code import OwnCode
 from farm.threads import ThreadLimit
 
@@ -34,37 +35,17 @@ if TYPE_CHECKING:
 
 BATCH = 64
 """Of several images given at once, so many go through the classifier together."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What became of one image."""
-
-    accepted: bool
-    label: str | None
-    """The class to act upon: the prediction, or where it is cancelled what the fallback says, if anything."""
-    predicted: str
-    confidence: float
-    score: float
-    threshold: float
-    alarm: bool
-    why: str
-    """One line about a cancelled prediction or an alarm; empty where there is nothing to say."""
-    explanation: Explanation
-    classifier_time_us: float
-    monitor_time_us: float
-
-    def record(self) -> dict[str, Any]:
-        """Give it as JSON."""
-        return {**asdict(self), "explanation": self.explanation.record()}
+WARM_UP = 3
 
 
 class Guard:
     """Decides on images: accepts the classifier's prediction, or cancels it.
 
-    Calls in sequence are a stream: a policy, a fallback and a monitor that looks back remember what came
-    before, until `restart`. A monitor that looks back sees images one at a time, any other up to 64 together.
-    One guard is for one stream, and so not for several threads at once.
+    Calls in sequence are a stream: a policy and a monitor that looks back remember what came before, until
+    `restart`. What looks back within tracks (a policy with `within: track`, the fallback `last`, the monitor
+    `flicker`) needs to be told which images show one object, as `track`; without it each image stands alone.
+    A monitor that looks back sees images one at a time, any other up to 64 together. One guard is for one
+    stream, and so not for several threads at once.
 
     Parameters
     ----------
@@ -116,9 +97,11 @@ class Guard:
         self.provenance = dict(provenance or {})
         self.code = code or OwnCode(Path())
         self.notes: tuple[str, ...] = ()
-        """What differs between here and where it was fitted, and may change scores."""
+        """What to know of its decisions: what differs between here and where it was fitted and may change
+        scores, and after a call without a track, who missed it."""
         self._limit = ThreadLimit(threads)
         self._seen = 0
+        self._noted = False
         self._check()
 
     @classmethod
@@ -159,7 +142,12 @@ class Guard:
 
     @classmethod
     def load(cls, folder: Path | str) -> Guard:
-        """Read a guard's folder, checking that it is complete and unchanged."""
+        """Read a guard's folder, checking that it is complete and unchanged.
+
+        Loading runs the Python files below the folder's `code/`, the own modules of whoever fitted it, and
+        makes what `guard.json` names. Checksums find damage, not bad intent, since whoever changes a file
+        can change them as well: load only guards that you trust.
+        """
         from farm.guard.folder import load_guard
 
         return load_guard(Path(folder))
@@ -199,14 +187,17 @@ class Guard:
             A file, a Pillow image, a uint8 array H x W x C or H x W, a float32 array C x H x W in [0, 1] of
             the classifier's own size; or several of them.
         track
-            What is seen from one moment to the next, for policies and monitors that look back: a name, or
-            one for each image.
+            Which object is seen, for what looks back within tracks: a name for all these images, or one
+            for each. A name that came before goes on where it ended. Without it each image stands alone.
         explain
             Which decisions are explained: `all`, those `cancelled` or with an alarm, or `none`. It takes
             time of its own.
         """
         check_choice("explain", explain, ("all", "cancelled", "none"))
         single = is_single(image)
+        if track is None and not self._noted:
+            self._noted = True
+            self.notes += (self.untracked,) if self.untracked else ()
         images: list[Any] = [image] if single else list(image)  # type: ignore[arg-type]
         tracks = _tracks(track, len(images))
         inputs = [as_input(one, self.shape, _name(one, i, single)) for i, one in enumerate(images)]
@@ -215,20 +206,41 @@ class Guard:
         with self._limit.held(), self.code:
             for start in range(0, len(inputs), size):
                 rows = slice(start, start + size)
-                decisions += self._decide(
-                    np.stack(inputs[rows]), None if tracks is None else tracks[rows], explain
-                )
+                decisions += self._decide(inputs[rows], None if tracks is None else tracks[rows], explain)
         return decisions[0] if single else decisions
+
+    @property
+    def untracked(self) -> str:
+        """What a call without `track` means here, in a sentence; empty where it makes no difference."""
+        who = [f"policy '{self.policy.name}'"] if self.policy.parameters.get("within") == "track" else []
+        if isinstance(self.fallback, LastAccepted):
+            who.append(f"fallback '{LAST}'")
+        if self.monitor.needs.order:  # which does not say whether it minds tracks: a frozen camera has none
+            who.append(f"monitor '{self.monitor.name}' (if it goes by tracks)")
+        return f"no track is given: each image stands alone for {', '.join(who)}" if who else ""
 
     def restart(self) -> None:
         """Forget what came before: a new stream begins."""
         with self.code:
             self.monitor.restart()
-        self.policy.reset()
-        self.fallback.reset()
+            safely(f"policy '{self.policy.name}'", self.policy.reset)
+            safely("the fallback", self.fallback.reset)
         self._seen = 0
 
-    def _decide(self, images: Images, track: StrArray | None, explain: str) -> list[Decision]:
+    def warm_up(self) -> None:
+        """Decide on a black image and forget it, so that the first real decision is as fast as the next."""
+        black = Input(np.zeros(self.shape, np.float32))
+        with suppress(FarmError), self._limit.held(), self.code:
+            for _ in range(WARM_UP):
+                self._decide([black], None, "all")
+            # Nothing of it may be cancelled, and of a later image something.
+            seen = self.classifier.observe(black.image[None])
+            everything = np.ones(1, np.bool_)
+            labels_by(self.fallback, everything, seen, everything)
+        self.restart()
+
+    def _decide(self, inputs: Sequence[Input], track: StrArray | None, explain: str) -> list[Decision]:
+        images = np.stack([one.image for one in inputs])  # a copy: what the caller has may change later
         ids = np.arange(self._seen, self._seen + len(images)).astype(str)
         self._seen += len(images)
         needs = self.monitor.needs
@@ -236,10 +248,12 @@ class Guard:
         seen = self.classifier.observe(images, needs.layers, ids=ids, track=track, members=needs.members)
         elapsed = time.perf_counter_ns() - start
         verdict = self.monitor.judge(seen)
-        cancelled = self.policy.decide(verdict, seen)
-        labels = self.fallback.decide(cancelled, seen)
+        cancelled = cancelled_by(self.policy, verdict, seen)
+        labels = labels_by(self.fallback, cancelled, seen, verdict.alarms)
         classes = self.classifier.classes
-        thresholds = np.broadcast_to(np.asarray(verdict.thresholds, dtype=np.float64), (len(images),))
+        thresholds = verdict.thresholds
+        if not isinstance(thresholds, np.ndarray):
+            thresholds = np.full(len(images), thresholds)
         decisions = []
         for i in range(len(images)):
             alarm, off = bool(verdict.alarms[i]), bool(cancelled[i])
@@ -259,6 +273,7 @@ class Guard:
                     explanation=explanation,
                     classifier_time_us=elapsed / 1e3 / len(images),
                     monitor_time_us=verdict.nanoseconds / 1e3 / len(images),
+                    notes=inputs[i].notes,
                 )
             )
         return decisions
@@ -290,8 +305,9 @@ class Guard:
         same = getattr(fitted_on, "inner", fitted_on) is self.classifier
         if not same and fitted_on.digest != self.classifier.digest:
             raise ExperimentError(
-                f"{who} was fitted on another classifier ('{fitted_on.name}'); expected "
-                f"'{self.classifier.name}' itself"
+                f"{who} was fitted on a classifier '{fitted_on.name}' with the digest {fitted_on.digest}; "
+                f"the '{self.classifier.name}' given has {self.classifier.digest}, so other weights or "
+                "code: give the classifier it was fitted on, or fit it on this one"
             )
         if isinstance(self.fallback, SecondClassifier):
             second = self.fallback.classifier
@@ -305,9 +321,11 @@ class Guard:
 def _tracks(track: Sequence[str] | str | None, n: int) -> StrArray | None:
     if track is None:
         return None
-    names = [track] * n if isinstance(track, str) else [str(name) for name in track]
+    names = [track] * n if isinstance(track, str) else list(track) if isinstance(track, Iterable) else [track]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise DataError(f"track has {wrong[0]!r}; expected a name, or one name for each image")
     if len(names) != n:
-        raise ExperimentError(f"track has {len(names)} names for {n} images; expected one name, or one each")
+        raise DataError(f"track has {len(names)} names for {n} images; expected one name, or one each")
     return np.array(names, dtype=np.str_)
 
 

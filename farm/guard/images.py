@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,30 +12,59 @@ from PIL import Image
 
 from farm.api import Images, check_images
 from farm.errors import DataError
-from farm.workloads.decoding import Layout, Shape, UnusableImage, check_form, decode, read_bytes, to_pixels
+from farm.workloads.decoding import (
+    Layout,
+    Shape,
+    UnusableImage,
+    check_form,
+    decode,
+    header,
+    read_bytes,
+    to_pixels,
+)
 
 AnyImage: TypeAlias = str | Path | Image.Image | NDArray[Any]
 """A file, a Pillow image, or an array: uint8 as H x W x C or H x W, float32 in [0, 1] as C x H x W."""
 
+EXPECTED = "expected a file's path, a Pillow image or an array"
+STRETCHED = 2.0
+"""Height by width may change by this factor before a decision has a note of it."""
+ENLARGED = 4.0
+"""And a side may become longer by this one."""
+
+
+class Input(NamedTuple):
+    """One image as the classifier takes it, and what is to be known of how it became so."""
+
+    image: Images
+    notes: tuple[str, ...] = ()
+
 
 def is_single(image: Any) -> bool:
-    """Say whether this is one image and not several."""
-    return isinstance(image, str | Path | Image.Image) or getattr(image, "ndim", 4) < 4
+    """Say whether this is one image and not several; refuse what is neither."""
+    if isinstance(image, str | Path | Image.Image) or getattr(image, "ndim", 4) < 4:
+        return True
+    if isinstance(image, bytes | bytearray | memoryview | Mapping) or not isinstance(image, Iterable):
+        raise DataError(f"the image is {_what(image)}; {EXPECTED}, or several of them")
+    return False
 
 
-def as_input(image: AnyImage, shape: Shape, name: str) -> Images:
+def as_input(image: AnyImage, shape: Shape, name: str) -> Input:
     """Give one image as float32 in [0, 1], of this shape; `name` is what an error calls it.
 
     Files, Pillow images and uint8 arrays are turned into grey or RGB and resized where they need it. Floats
     are taken for what a workload holds, and must have the very shape.
     """
+    if not (isinstance(image, str | Path | Image.Image) or hasattr(image, "__array__")):
+        raise DataError(f"{name} is {_what(image)}; {EXPECTED}")
     try:
-        pixels = _pixels(image, shape)
+        found = _pixels(image, shape)
     except UnusableImage as error:
         raise DataError(f"{name}: {error}") from None
-    if pixels is not None:
+    if found is not None:
+        pixels, notes = found
         # In the order of memory that workloads have: sums in single precision depend on it.
-        return np.ascontiguousarray(pixels).astype(np.float32) / np.float32(255)
+        return Input(np.ascontiguousarray(pixels).astype(np.float32) / np.float32(255), notes)
     array = np.asarray(image)
     if array.dtype != np.float32:
         raise DataError(f"{name}: an array of {array.dtype}; expected uint8, or float32 in [0, 1]")
@@ -43,13 +73,16 @@ def as_input(image: AnyImage, shape: Shape, name: str) -> Images:
             f"{name}: an array of {_by(array.shape)} in float32; expected {_by(shape)} (C x H x W): give a "
             "file, a Pillow image or uint8 to have it resized"
         )
-    return np.ascontiguousarray(check_images(array[None], name)[0])
+    return Input(np.ascontiguousarray(check_images(array[None], name)[0]))
 
 
-def _pixels(image: AnyImage, shape: Shape) -> NDArray[np.uint8] | None:
+def _pixels(image: AnyImage, shape: Shape) -> tuple[NDArray[np.uint8], tuple[str, ...]] | None:
+    """Give its pixels, and notes on how they were resized; None for an array that is not of 8 bits."""
     layout = Layout(shape[1:], shape[0])
     if isinstance(image, str | Path):
-        return decode(read_bytes(str(image)), shape, layout)
+        data = read_bytes(str(image))
+        _, height, width = header(data)
+        return decode(data, shape, layout), _resized(height, width, shape)
     if not isinstance(image, Image.Image):
         array = np.asarray(image)
         if array.dtype != np.uint8:
@@ -60,7 +93,28 @@ def _pixels(image: AnyImage, shape: Shape) -> NDArray[np.uint8] | None:
             )
         image = Image.fromarray(np.ascontiguousarray(array[:, :, 0] if array.shape[2:] == (1,) else array))
     check_form(image)
-    return to_pixels(image, shape, layout)
+    return to_pixels(image, shape, layout), _resized(image.height, image.width, shape)
+
+
+def _resized(height: int, width: int, shape: Shape) -> tuple[str, ...]:
+    """Say where resizing changes what is seen: proportions, or many pixels made out of few."""
+    wide, tall = shape[2] / width, shape[1] / height
+    notes = []
+    if (factor := max(wide / tall, tall / wide)) > STRETCHED:
+        notes.append(f"its proportions changed {factor:.3g} times")
+    if (factor := max(wide, tall)) > ENLARGED:
+        notes.append(f"a side was enlarged {factor:.3g} times")
+    if not notes:
+        return ()
+    sizes = f"resized from {height} x {width} to {shape[1]} x {shape[2]} (height x width)"
+    return (f"{sizes}: {' and '.join(notes)}",)
+
+
+def _what(value: Any) -> str:
+    """Say what was given in an image's place: small values as they are, others by their type."""
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    return f"of the type {type(value).__name__}"
 
 
 def _by(shape: tuple[int, ...]) -> str:

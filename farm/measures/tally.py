@@ -17,15 +17,8 @@ from farm.measures.classification import (
     relative_change,
     system_outcome,
 )
-from farm.measures.detection import (
-    OVERALL,
-    SPECIFIC,
-    Counts,
-    availability_cost,
-    residual_hazard,
-    safety_gain,
-)
-from farm.measures.measure import Measure
+from farm.measures.detection import OVERALL, SPECIFIC, Counts
+from farm.measures.measure import Measure, ratio
 
 
 @dataclass(frozen=True)
@@ -113,6 +106,8 @@ class Tally:
     def classification(self) -> dict[str, Measure]:
         """Give what follows from labels, predictions and decisions; meaningless where labels are missing."""
         alone, system = multiclass_mcc(self.classifier), multiclass_mcc(self.system)
+        # Of what was acted upon, a fallback's decisions among it; without one these are TP, FN and FP of N.
+        hazard, lost = self.decided - self.right, self.n - self.overall.positive - self.right
         return {
             "classifier_mcc": alone,
             "classifier_accuracy": classifier_accuracy(self.overall),
@@ -120,9 +115,9 @@ class Tally:
             "relative_change": relative_change(alone, system),
             "coverage": coverage(self.decided, self.n),
             "accepted_accuracy": accepted_accuracy(self.right, self.decided, self.n),
-            "safety_gain": safety_gain(self.overall),
-            "residual_hazard": residual_hazard(self.overall),
-            "availability_cost": availability_cost(self.overall),
+            "safety_gain": ratio(self.overall.positive - hazard, self.n, "no instances"),
+            "residual_hazard": ratio(hazard, self.n, "no instances"),
+            "availability_cost": ratio(lost, self.n, "no instances"),
         }
 
 
@@ -137,7 +132,8 @@ def _widened(agreement: Agreement, size: int) -> Agreement:
 
 
 def _recoded(agreement: Agreement, codes: IntArray) -> Agreement:
-    places = np.concatenate(([0], codes + 1))  # the first count is that of -1
+    # The first count is that of -1; codes given out later than these counts are of no concern to them.
+    places = np.concatenate(([0], codes[: len(agreement.labels) - 1] + 1))
     moved = np.zeros((2, int(places.max()) + 1), dtype=np.int64)
     moved[:, places] = agreement.labels, agreement.outcomes
     return Agreement(agreement.correct, *moved)

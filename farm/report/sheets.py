@@ -33,11 +33,12 @@ LEGEND = (
 )
 LEGEND_TIME = (
     "delay: instances from an onset to the first alarm at or after it; a missed onset counts as infinite. "
-    "bound: of the 95th percentile, with 95 % confidence. false alarms: on ID instances outside of faults."
+    "bound: of the 95th percentile, with 95 % confidence. false alarms: on ID instances outside of faults. "
+    "Both are of alarms, whatever a policy makes of them."
 )
 LEGEND_FALLBACK = (
-    "fallback: what takes a cancelled decision's place. Coverage, accuracy and system MCC are then of the "
-    "decisions acted upon, the fallback's among them; overall MCC and error still judge the cancelling alone."
+    "fallback: what takes a cancelled decision's place. Coverage, accuracy, hazard and system MCC are then "
+    "of the decisions acted upon, the fallback's among them; overall MCC and error still judge the cancelling alone."
 )
 LEGEND_ORACLE = "oracle: the perfect monitor, a bound to compare with; it is not ranked."
 

@@ -313,6 +313,9 @@ def _parser() -> argparse.ArgumentParser:
         help="re-weight to this share of OOD instances, e.g. 0.001; may be repeated",
     )
     inspect.add_argument(
+        "--pair", nargs=2, metavar=("A", "B"), help="two monitors on the same instances (McNemar's test)"
+    )
+    inspect.add_argument(
         "--costs", metavar="FILE", help="prices (YAML): wrong, cancelled_right, by_label, by_pair, groups"
     )
     _format(inspect, ("table", "json", "csv"))

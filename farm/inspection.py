@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from farm import oracle
 from farm.api.arrays import NO_ANSWER
-from farm.errors import DataError
+from farm.errors import DataError, ExperimentError, suggestion
 from farm.measures import Counts, FalseAlarms, Measure, RiskCoverage, confidence_auroc, ece, reliability
 from farm.measures.bounded import Bounded
 from farm.measures.calibration import Bin
@@ -24,6 +24,7 @@ from farm.measures.prevalence import at_prevalence
 from farm.readouts import Readouts
 from farm.records.notes import failures
 from farm.records.verdicts import Truth, Verdicts, decisions, truth, verdicts
+from farm.statistics.paired import paired, right
 
 Cell: TypeAlias = "str | int | float | Bounded | Measure | None"
 
@@ -46,6 +47,7 @@ class Run:
     said: list[Verdicts]
     classes: Sequence[str]
     confidence: Any = field(repr=False)
+    track: Any = field(repr=False)
 
     @classmethod
     def of(cls, readouts: Readouts) -> Run:
@@ -60,7 +62,8 @@ class Run:
         unnamed = [str(code) for code in range(int(known.classes.max(initial=-1)) + 1)]
         names = readouts.run.get("classes") or unnamed
         said = [one.coded(known) for one in verdicts(alarms, known.position)]
-        return cls(known, said, names, confidence)
+        track = instances["track"].to_numpy(dtype=str) if "track" in instances else None
+        return cls(known, said, names, confidence, track)
 
     def class_name(self, code: int) -> str:
         """Name a class by its code."""
@@ -112,9 +115,9 @@ def costs(run: Run, prices: Mapping[str, Any]) -> Iterator[Look]:
 def confidence(run: Run) -> Iterator[Look]:
     """Look at the classifier's own confidence on ID instances, and at what scores sort out."""
     id_rows = ~run.known.is_ood
-    right = run.known.label == run.known.predicted
+    hits = run.known.label == run.known.predicted
     if run.confidence is not None:
-        sure, correct = run.confidence[id_rows], right[id_rows]
+        sure, correct = run.confidence[id_rows], hits[id_rows]
         rows: list[tuple[Cell, ...]] = [
             (f"{b.low:.1f} to {b.high:.1f}", b.n, b.confidence, _right(b)) for b in reliability(sure, correct)
         ]
@@ -145,6 +148,32 @@ def along_time(run: Run) -> Iterator[Look]:
         rows.append((said.monitor, found.quiet, found.alarms, found.mean_time, found.mean_time_low()))
     columns = ("monitor", "quiet instances", "false alarms", "mean time between", "at least (95 %)")
     yield Look("False alarms along the stream, in quiet instances", columns, rows)
+
+
+def pair(run: Run, first: str, second: str) -> Iterator[Look]:
+    """Look at two monitors on the same instances: where is one right and the other wrong?"""
+    said = {one.monitor: one for one in run.said}
+    for name in (first, second):
+        if name not in said:
+            raise ExperimentError(f"--pair '{name}' is not in the run; {suggestion(name, said)}")
+    known, rows, methods = run.known, [], []
+    for task in ("specific", "overall"):
+        outcomes = [
+            oracle.specific(said[name].alarm, known.is_ood)
+            if task == "specific"
+            else oracle.outcomes(known.should_cancel, said[name].cancelled)
+            for name in (first, second)
+        ]
+        found = paired(right(outcomes[0]), right(outcomes[1]), group=run.track)
+        counts = (found.both, found.first, found.second, found.neither)
+        rows.append((task, *counts, found.p))
+        methods.append(found.method)
+    columns = ("task", "both right", f"only {first}", f"only {second}", "neither", "p of no difference")
+    grouped = "whole tracks" if run.track is not None else "instances"
+    notes = (f"p by {methods[0]} of {grouped} (McNemar's test where each instance stands alone)",)
+    yield Look(
+        f"{first} and {second} on the same instances", columns, cast(list[tuple[Cell, ...]], rows), notes
+    )
 
 
 def _right(found: Bin) -> Bounded:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from farm.cli import main
-from farm.errors import DataError
-from farm.inspection import Run, along_time, at_share, confidence, costs, per_class
+from farm.errors import DataError, ExperimentError
+from farm.inspection import Run, along_time, at_share, confidence, costs, pair, per_class
 from farm.readouts import Readouts
 from farm.report.looks import render_looks
 
@@ -87,6 +87,17 @@ def test_false_alarms_are_counted_along_the_stream(run) -> None:
     (look,) = along_time(run)
     assert look.rows[0][:3] == ("mine", 4, 2)
     assert look.rows[0][3].value == 2.0
+
+
+def test_two_monitors_are_compared_on_the_same_instances() -> None:
+    given = readouts()
+    other = given.alarms.assign(monitor="other", alarm=LABEL < 0, cancelled=LABEL < 0)
+    both = Run.of(Readouts(given.instances, pd.concat([given.alarms, other]), {}))
+    (look,) = pair(both, "mine", "other")
+    assert [row[:5] for row in look.rows] == [("specific", 3, 0, 3, 0), ("overall", 3, 1, 2, 0)]
+    assert look.rows[0][5].value == 2 * 0.5**3
+    with pytest.raises(ExperimentError, match="--pair 'othr' is not in the run; did you mean 'other'"):
+        list(pair(both, "mine", "othr"))
 
 
 def test_monitors_that_failed_are_left_out() -> None:

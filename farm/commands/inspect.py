@@ -18,14 +18,16 @@ from farm.yaml_reading import parse_yaml
 
 def inspect(options: argparse.Namespace) -> int:
     """Print what was asked for."""
-    if not (options.look or options.ood_share or options.costs):
+    if not (options.look or options.ood_share or options.costs or options.pair):
         asked = " ".join(f"--look {name}" for name in LOOKS)
-        raise ExperimentError(f"nothing to look at; give {asked}, --ood-share P or --costs FILE")
+        raise ExperimentError(f"nothing to look at; give {asked}, --ood-share P, --costs FILE or --pair A B")
     prices = _prices(options.costs) if options.costs else None
     run = Run.of(Readouts.load(options.run))
     looks: list[Look] = [look for name in options.look for look in LOOKS[name](run)]
     if options.ood_share:
         looks += inspection.at_share(run, options.ood_share)
+    if options.pair:
+        looks += inspection.pair(run, *options.pair)
     if prices is not None:
         looks += inspection.costs(run, prices)
     width = min(shutil.get_terminal_size((100, 24)).columns, 140)

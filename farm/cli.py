@@ -301,8 +301,9 @@ def _parser() -> argparse.ArgumentParser:
         "--look",
         action="append",
         default=[],
-        choices=("classes", "confidence", "time"),
-        help="class by class; the classifier's confidence and what scores sort out; false alarms along time",
+        choices=("classes", "scores", "confidence", "time"),
+        help="class by class; detection by scores; the classifier's confidence and what scores sort out; false "
+        "alarms along time",
     )
     inspect.add_argument(
         "--ood-share",

@@ -14,7 +14,18 @@ import numpy as np
 from farm import oracle
 from farm.api.arrays import NO_ANSWER
 from farm.errors import DataError, ExperimentError, suggestion
-from farm.measures import Counts, FalseAlarms, Measure, RiskCoverage, confidence_auroc, ece, reliability
+from farm.measures import (
+    Counts,
+    FalseAlarms,
+    Measure,
+    RiskCoverage,
+    Separation,
+    balanced_accuracy,
+    confidence_auroc,
+    ece,
+    reliability,
+    trimmed_accuracy,
+)
 from farm.measures.bounded import Bounded
 from farm.measures.calibration import Bin
 from farm.measures.cost import Costs, CostTally
@@ -137,6 +148,37 @@ def confidence(run: Run) -> Iterator[Look]:
     yield Look("Accepting by score: risk against coverage", columns, ranked)
 
 
+def ranking(run: Run) -> Iterator[Look]:
+    """Look at how well scores tell OOD from ID whatever the threshold, and alarms at theirs."""
+    rows: list[tuple[Cell, ...]] = []
+    for said in run.said:
+        counts = Counts(**oracle.tally(oracle.specific(said.alarm, run.known.is_ood)), wording=SPECIFIC)
+        flagged = (balanced_accuracy(counts), trimmed_accuracy(said.alarm, run.known.is_ood, seed=0))
+        if said.score is None:
+            rows.append((said.monitor, *flagged, *[None] * 5))
+            continue
+        apart = Separation(said.score[~run.known.is_ood], said.score[run.known.is_ood])
+        either = (apart.aupr(), apart.aupr_id())
+        rows.append(
+            (said.monitor, *flagged, apart.auroc(), *either, apart.fpr_at_tpr(), apart.detection_error())
+        )
+    columns = (
+        "monitor",
+        "balanced acc.",
+        "trimmed acc.",
+        "AUROC",
+        "AUPR OOD",
+        "AUPR ID",
+        "FPR at 95",
+        "least error",
+    )
+    notes = (
+        "trimmed: as many ID as OOD instances, drawn by seed 0; least error: mean of FPR and FNR at the best "
+        "threshold",
+    )
+    yield Look("OOD detection by alarms and by scores", columns, rows, notes)
+
+
 def along_time(run: Run) -> Iterator[Look]:
     """Look at how far apart false alarms are."""
     known = run.known
@@ -186,6 +228,7 @@ def _text(measure: Measure) -> str:
 
 LOOKS: Mapping[str, Callable[[Run], Iterator[Look]]] = {
     "classes": per_class,
+    "scores": ranking,
     "confidence": confidence,
     "time": along_time,
 }

@@ -8,10 +8,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 
 from farm.cli import main
 from farm.errors import DataError, ExperimentError
-from farm.inspection import Run, along_time, at_share, confidence, costs, pair, per_class
+from farm.inspection import Run, along_time, at_share, confidence, costs, pair, per_class, ranking
 from farm.readouts import Readouts
 from farm.report.looks import render_looks
 
@@ -87,6 +88,18 @@ def test_false_alarms_are_counted_along_the_stream(run) -> None:
     (look,) = along_time(run)
     assert look.rows[0][:3] == ("mine", 4, 2)
     assert look.rows[0][3].value == 2.0
+
+
+def test_scores_and_alarms_are_measured_as_scikit_learn_does(run) -> None:
+    (look,) = ranking(run)
+    name, balanced, trimmed, auroc, aupr, aupr_id, *_ = look.rows[0]
+    score = np.array([0.1, 0.9, 0.2, 0.8, 0.7, 0.3])
+    assert name == "mine"
+    assert balanced.value == balanced_accuracy_score(LABEL < 0, ALARM)
+    assert 0 <= trimmed.value <= 1
+    assert auroc.value == roc_auc_score(LABEL < 0, score)
+    assert aupr.value == pytest.approx(average_precision_score(LABEL < 0, score))
+    assert aupr_id.value == pytest.approx(average_precision_score(LABEL >= 0, -score))
 
 
 def test_two_monitors_are_compared_on_the_same_instances() -> None:

@@ -1,6 +1,8 @@
 """Pure functions from counts or arrays to numbers, or to the reason why there is none."""
 
+from farm.measures.accumulate import Accumulator
 from farm.measures.along_time import FalseAlarms, Series, windowed_series
+from farm.measures.bounded import Bounded
 from farm.measures.calibration import calibration_measures, confidence_auroc, ece, reliability
 from farm.measures.classification import (
     Agreement,
@@ -32,6 +34,7 @@ from farm.measures.detection import (
     safety_gain,
     weighted_f1,
 )
+from farm.measures.histogram import Histogram
 from farm.measures.intervals import wilson
 from farm.measures.localization import (
     gaussian_nll,
@@ -43,27 +46,39 @@ from farm.measures.localization import (
     regression_ece,
 )
 from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.per_class import ClassResult, per_label, per_predicted
+from farm.measures.prevalence import AtPrevalence, at_prevalence
 from farm.measures.probabilities import accuracy, brier_mean, brier_sum, nll
 from farm.measures.ranking import Separation, aupr, aupr_id, auroc, detection_error, fpr_at_tpr, least_error
 from farm.measures.risk import RiskCoverage, aurc, excess_aurc
+from farm.measures.score_histogram import ScoreHistogram
+from farm.measures.tally import Tally
 
 __all__ = [
     "OUTSIDE",
     "OVERALL",
     "SPECIFIC",
+    "Accumulator",
     "Agreement",
+    "AtPrevalence",
+    "Bounded",
+    "ClassResult",
     "CostTally",
     "Costs",
     "Counts",
     "Delays",
     "FalseAlarms",
+    "Histogram",
     "Measure",
     "RiskCoverage",
+    "ScoreHistogram",
     "Separation",
     "Series",
+    "Tally",
     "Wording",
     "accepted_accuracy",
     "accuracy",
+    "at_prevalence",
     "aupr",
     "aupr_id",
     "aurc",
@@ -95,6 +110,8 @@ __all__ = [
     "micro_f1",
     "multiclass_mcc",
     "nll",
+    "per_label",
+    "per_predicted",
     "precision",
     "quantile_table",
     "ratio",

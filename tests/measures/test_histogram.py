@@ -44,6 +44,7 @@ def test_parts_are_the_whole_bit_for_bit_in_whatever_order(parts, most, random):
 
 
 @given(PARTED, MOST)
+@example([[0.0, 1.0, 2.0, 3.0], [-1.0, -1.5]], 1)
 def test_a_shift_known_before_changes_nothing(parts, most):
     so_far = Histogram.of(np.empty(0), most)
     for part in parts:

@@ -146,23 +146,28 @@ def test_a_ramp_turns_out_to_be_one(distinct, sizes):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda instances, alarms: instances.drop(columns="is_ood"),
-        lambda instances, alarms: instances.assign(
+        lambda instances: instances.drop(columns="is_ood"),
+        lambda instances: instances.assign(
             is_ood=instances["is_ood"].astype("boolean").mask(instances["position"] == 250)
         ),
-        lambda instances, alarms: instances.drop(columns="label"),
-        lambda instances, alarms: instances.assign(
-            label=instances["label"].mask(instances["position"] > 250)
-        ),
-        lambda instances, alarms: instances.drop(columns=["faultload", "category", "severity"]),
-        lambda instances, alarms: instances.drop(columns="classifier_time_us"),
+        lambda instances: instances.drop(columns="label"),
+        lambda instances: instances.assign(label=instances["label"].mask(instances["position"] > 250)),
+        lambda instances: instances.drop(columns=["faultload", "category", "severity"]),
+        lambda instances: instances.drop(columns="classifier_time_us"),
     ],
 )
 def test_what_is_missing_is_told_as_of_the_whole(spoil):
     instances, alarms, run = simulate(2)
-    instances = spoil(instances, alarms)
-    found = judge_by_parts(cut(instances, alarms, [100, 100]), run)
-    same_but_for_errors(found, judge(instances, alarms, run))
+    instances = spoil(instances)
+    expected = judge(instances, alarms, run)
+    parts = list(cut(instances, alarms, [100, 100]))
+    same_but_for_errors(judge_by_parts(parts, run), expected)
+    both = ByParts(run)
+    for part in parts:
+        one = ByParts(run)
+        one.add(*part)
+        both = one.merge(both)
+    same_but_for_errors(both.records(), expected)
 
 
 @pytest.mark.parametrize(

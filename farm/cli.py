@@ -302,8 +302,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         choices=("classes", "scores", "confidence", "time"),
-        help="class by class; detection by scores; the classifier's confidence and what scores sort out; false "
-        "alarms along time",
+        help="class by class; detection by scores; the classifier's confidence and what scores sort out; "
+        "false alarms along time",
     )
     inspect.add_argument(
         "--ood-share",

@@ -123,7 +123,8 @@ def test_a_run_is_written_judged_and_says_what_to_do_next(write, folder, capsys)
     out = capsys.readouterr().out
     assert "max-softmax" in out
     assert "The run was written to runs/mine-001" in out
-    assert "farm compare runs/mine-001" in out
+    assert "farm compare runs/mine-001 " in out
+    assert "farm judge runs/mine-001 --format json" in out
     assert len(Readouts.load(folder / "runs" / "mine-001").instances) == 20
     assert main(["run", write(), "--quiet", "--readouts-only", "--out", "there"]) == 0
     assert "max-softmax" not in capsys.readouterr().out
@@ -167,11 +168,11 @@ VERDICT_KEYS = {
 }
 
 
-def test_compare_gives_every_measure_as_json(write, capsys) -> None:
+def test_judge_gives_every_measure_as_json(write, capsys) -> None:
     assert main(["run", write(), "--quiet", "--out", "a"]) == 0
     assert main(["run", write(seed=1), "--quiet", "--out", "b"]) == 0
     capsys.readouterr()
-    assert main(["compare", "a", "b", "--format", "json"]) == 0
+    assert main(["judge", "a", "b", "--format", "json"]) == 0
     records = json.loads(capsys.readouterr().out)
     assert {r["run"] for r in records} == {"a", "b"}
     for record in records:
@@ -181,10 +182,11 @@ def test_compare_gives_every_measure_as_json(write, capsys) -> None:
 
 
 @pytest.mark.parametrize("style", ["table", "csv", "latex", "markdown"])
-def test_compare_writes_every_format(write, capsys, style) -> None:
+@pytest.mark.parametrize("command", ["compare", "judge"])
+def test_compare_and_judge_write_every_format(write, capsys, command, style) -> None:
     assert main(["run", write(), "--quiet", "--out", "a"]) == 0
     capsys.readouterr()
-    assert main(["compare", "a", "--format", style]) == 0
+    assert main([command, "a", "--format", style]) == 0
     assert "max-softmax" in capsys.readouterr().out
 
 
@@ -207,7 +209,7 @@ def test_judging_and_comparing_import_neither_torch_nor_scikit_learn(write, fold
         "import sys; from farm.cli import main; assert main({}) == 0; "
         "print([m for m in ('torch', 'sklearn', 'statsmodels') if m in sys.modules], file=sys.stderr)"
     )
-    for arguments in (["judge", "log.csv"], ["compare", "a"], ["list"]):
+    for arguments in (["judge", "log.csv", "a"], ["compare", "a"], ["list"]):
         done = subprocess.run(
             [sys.executable, "-c", code.format(arguments)], capture_output=True, text=True, check=True
         )

@@ -25,8 +25,8 @@ def compare(options: argparse.Namespace) -> int:
     from farm.comparison import compare_runs
     from farm.report.comparison import render_comparison
 
-    if options.cd and Path(options.cd).exists():
-        raise DataError(f"{options.cd} exists already; expected a new file: remove it or choose another name")
+    if options.cd:
+        _check_picture(Path(options.cd))
     comparison = compare_runs(
         [_load(folder) for folder in options.runs],
         measure=options.measure,
@@ -43,6 +43,18 @@ def compare(options: argparse.Namespace) -> int:
     if options.cd:
         _draw(comparison.conclusions, options.cd)
     return 0
+
+
+def _check_picture(path: Path) -> None:
+    """Check that a diagram can be written there, before there is any work to lose."""
+    from farm.report.critical_difference import FORMATS
+
+    if path.exists():
+        raise DataError(f"{path} exists already; expected a new file: remove it or choose another name")
+    if path.suffix.lower() not in FORMATS:
+        raise ExperimentError(f"--cd {path}: suffix '{path.suffix}'; expected {', '.join(FORMATS)}")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"--cd {path}: {path.parent} is no folder; expected one")
 
 
 def _draw(conclusions: Sequence[Conclusion], out: str) -> None:

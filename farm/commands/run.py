@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
     for monitor in failures:
         print(f"farm: failed: {monitor['failure']}", file=sys.stderr)
     print(f"\nThe run was written to {out} in {time.perf_counter() - started:.0f} s. Next:")
-    print(f"  farm compare {out} --format json      every measure, for a script")
+    print(f"  farm compare {out}       which monitor is better, and how surely")
+    print(f"  farm judge {out} --format json       every measure, for a script")
     print("  farm describe monitor oob-isomap       what a monitor is, and its parameters")
     print(f"  farm run {options.experiment} --set seed=1       the same with other images and weights")
     return 1 if failures else 0

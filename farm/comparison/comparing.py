@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from farm.comparison.conclusions import Conclusion, conclude
 from farm.comparison.measures import Measured, measured
+from farm.comparison.sameness import changed_monitors, unranked
 from farm.comparison.sections import Section, section
 from farm.comparison.sets import BenchmarkSet, benchmark_sets
-from farm.errors import ExperimentError, suggestion
+from farm.comparison.wording import ALL, listed, verb
+from farm.errors import DataError, ExperimentError, suggestion
 from farm.readouts import Readouts
 from farm.statistics.bootstrap import REPLICATES
 from farm.statistics.table import CONVENTIONS
 
 BY = ("faultload", "category", "severity", "workload")
-ALL = "all sets"
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Comparison:
     undefined: str
     replicates: int
     seed: int
+    monitors: tuple[str, ...]
     sets: tuple[BenchmarkSet, ...]
     sections: tuple[Section, ...]
     conclusions: tuple[Conclusion, ...]
@@ -64,6 +67,18 @@ def compare_runs(
         The monitors to compare; all where none is named. The fewer, the less is lost to their number.
     replicates, seed
         Of the resampling.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> n = 200
+    >>> instances = pd.DataFrame({"position": range(n), "label": 0, "predicted": np.arange(n) % 10 == 0})
+    >>> instances = instances.assign(is_ood=np.arange(n) >= 100, faultload="snow", category="shift")
+    >>> alarms = [pd.DataFrame({"position": range(n), "monitor": name, "alarm": np.arange(n) % every == 0})
+    ...           for name, every in (("oob", 5), ("odin", 9))]
+    >>> found = compare_runs([Readouts(instances, pd.concat(alarms), {})])
+    >>> print(found.conclusions[0].sentence)
+    On shift, there is one set, so its instances decide (n = 200): oob comes first; odin is worse (p = 0.001).
     """
     what = measured(measure)
     for option, value, known in (("--by", by, BY), ("--undefined", undefined, CONVENTIONS)):
@@ -71,47 +86,84 @@ def compare_runs(
             raise ExperimentError(f"{option} '{value}' is not known; {suggestion(value, known)}")
     if not 0 < alpha < 1:
         raise ExperimentError(f"--alpha is {alpha}; expected a number between 0 and 1")
+    if replicates < 1:
+        raise ExperimentError(f"--replicates is {replicates}; expected at least 1")
     sets = benchmark_sets(runs)
-    there = list(dict.fromkeys(m for one in sets for records in one.records for m in records))
-    for name in only:
-        if name not in there:
-            raise ExperimentError(f"--monitor '{name}' is in none of the runs; {suggestion(name, there)}")
-    monitors = [name for name in there if name in only or not only]
+    monitors = _chosen(sets, runs, only)
 
-    def about(name: str, own: Sequence[BenchmarkSet]) -> Section:
+    @cache
+    def about(name: str, own: tuple[BenchmarkSet, ...]) -> Section:
         return section(name, own, what, monitors, alpha=alpha, replicates=replicates, seed=seed)
 
     sections = tuple(about(name, own) for name, own in _grouped(sets, by).items())
-    categories = _grouped(sets, "category")
-    found = []
-    for category, own in ({**categories, ALL: sets} if len(categories) > 1 else categories).items():
-        streams = about(category, own)
-        found.append(
-            conclude(category, own, what, monitors, alpha=alpha, undefined=undefined, streams=streams)
+    groups = _grouped(sets, "category")
+    if len(groups) > 1:
+        groups[ALL] = tuple(sets)
+    conclusions = tuple(
+        conclude(
+            name, own, what, monitors, alpha=alpha, undefined=undefined, streams=partial(about, name, own)
         )
+        for name, own in groups.items()
+    )
     return Comparison(
-        what, by, alpha, undefined, replicates, seed, tuple(sets), sections, tuple(found), _notes(sets)
+        measure=what,
+        by=by,
+        alpha=alpha,
+        undefined=undefined,
+        replicates=replicates,
+        seed=seed,
+        monitors=monitors,
+        sets=tuple(sets),
+        sections=sections,
+        conclusions=conclusions,
+        notes=tuple(_notes(what, sets, runs, monitors)),
     )
 
 
-def _grouped(sets: Sequence[BenchmarkSet], by: str) -> dict[str, list[BenchmarkSet]]:
+def _chosen(sets: Sequence[BenchmarkSet], runs: Sequence[Readouts], only: Sequence[str]) -> tuple[str, ...]:
+    there = list(dict.fromkeys(m for one in sets for records in one.records for m in records))
+    for name in only:
+        if name in there:
+            continue
+        if name in unranked(runs):
+            raise ExperimentError(
+                f"--monitor '{name}' is not ranked by its own run, so that it cannot be here"
+            )
+        raise ExperimentError(f"--monitor '{name}' is in none of the runs; {suggestion(name, there)}")
+    if not there:
+        raise DataError("no run has a monitor to compare; expected at least one that is ranked")
+    return tuple(name for name in there if name in only or not only)
+
+
+def _grouped(sets: Sequence[BenchmarkSet], by: str) -> dict[str, tuple[BenchmarkSet, ...]]:
     groups: dict[str, list[BenchmarkSet]] = {}
     for one in sets:
-        groups.setdefault(getattr(one, by) or ("no severity" if by == "severity" else "no fault"), []).append(
-            one
-        )
-    return dict(sorted(groups.items()))
+        groups.setdefault(getattr(one, by), []).append(one)
+    return {name: tuple(groups[name]) for name in sorted(groups, key=_order)}
 
 
-def _notes(sets: Sequence[BenchmarkSet]) -> tuple[str, ...]:
-    notes = []
-    repeated = max((len(one.streams) for one in sets), default=1)
+def _order(name: str) -> tuple[bool, float, str]:
+    """Severities in the order of their numbers, and before what is none."""
+    try:
+        return False, float(name), name
+    except ValueError:
+        return True, 0.0, name
+
+
+def _notes(
+    measure: Measured, sets: Sequence[BenchmarkSet], runs: Sequence[Readouts], monitors: Sequence[str]
+) -> Iterator[str]:
+    repeated = max(len(one.streams) for one in sets)
     if repeated > 1:
-        notes.append(f"up to {repeated} runs of the same set count as one set: their mean")
-    shares = {round(float(s.is_ood.mean()), 3) for one in sets for s in one.streams}
-    if len(shares) > 1:
-        notes.append(
-            f"the share of OOD instances differs from set to set ({min(shares):.1%} to {max(shares):.1%}): "
-            "precision, F1 and MCC do not compare across sets with different shares, FPR and FNR do"
+        yield f"up to {repeated} runs of the same set count as one set: their mean"
+    shares = {round(float(s.is_ood.mean()), 2) for one in sets for s in one.streams}
+    if len(shares) > 1 and measure.depends_on_share:
+        yield (
+            f"the share of OOD instances differs from set to set ({100 * min(shares):.0f} % to "
+            f"{100 * max(shares):.0f} %), and {measure.name} with it: it compares monitors, but not one set "
+            "with another"
         )
-    return tuple(notes)
+    yield from changed_monitors(runs)
+    aside = [name for name in unranked(runs) if name not in monitors]
+    if aside:
+        yield f"{listed(aside)} {verb(aside, 'is', 'are')} not ranked by the run itself and left out"

@@ -1,23 +1,20 @@
-"""What is to be said of a category in one plain sentence, by ranks over its sets."""
+"""What is to be said of a category in one plain sentence: by ranks over its sets, or by its one stream."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from farm.comparison.measures import Measured
 from farm.comparison.sections import Section
 from farm.comparison.sets import BenchmarkSet
-from farm.measures import Measure
+from farm.comparison.wording import listed, p_of, verb, where
 from farm.statistics.full_table import FullTable, gap_notes
 from farm.statistics.ranks import RankComparison, compare_ranks
-from farm.statistics.table import Cell, Missing, SetTable, Undefined
-from farm.statistics.wording import p_words
+from farm.statistics.table import SetTable, Undefined
 
 A_SET_IS = "one fault at one severity on one workload with one classifier"
-LISTED = 6
-"""So many monitors are named in a sentence before the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +24,10 @@ class Conclusion:
     category: str
     ranks: RankComparison | Undefined
     sentence: str
-    notes: tuple[str, ...] = ()
-    """What was left out of the ranks, and what counts as 0 in them."""
+    left_out: tuple[str, ...] = ()
+    """Which sets and monitors have no part in the ranks, and why."""
+    zeroed: tuple[str, ...] = ()
+    """Which monitors count as 0 in ranks, and on how many sets."""
 
 
 def conclude(
@@ -39,97 +38,142 @@ def conclude(
     *,
     alpha: float,
     undefined: str,
-    streams: Section,
+    streams: Callable[[], Section],
 ) -> Conclusion:
-    """Rank monitors over the sets; with a single set, say what its streams say (`streams`)."""
-    cells = {(one.name, m): _cell(one, measure, m) for one in sets for m in monitors}
+    """Rank monitors over the sets; where they cannot be ranked, say what the streams say."""
+    cells = {(one.name, m): one.cell(measure, m) for one in sets for m in monitors}
     table = SetTable.of(cells, measure.name, higher_is_better=measure.higher_is_better, a_set_is=A_SET_IS)
     # Where lower is better, 0 would make the monitor without a value the best of all.
-    full = table.resolve(undefined if measure.higher_is_better or undefined == "error" else "drop")
+    never_zero = undefined == "zero" and not measure.higher_is_better
+    full = table.resolve("drop" if never_zero else undefined)
     if isinstance(full, Undefined):
-        return Conclusion(category, full, _of_streams(category, streams, alpha), full.notes)
+        # There are no ranks, so that nothing counts as 0 in them, and a single set is not left out of any.
+        left_out = _left_out([n for n in full.notes if "left out" in n and len(sets) > 1], never_zero)
+        return Conclusion(category, full, of_streams(category, streams(), alpha), left_out)
     ranks = compare_ranks(full, alpha)
-    return Conclusion(category, ranks, _of_ranks(category, ranks), tuple(_notes(full)))
+    left_out = _left_out(gap_notes(full.dropped_monitors, full.dropped_sets, (), len(full.sets)), never_zero)
+    return Conclusion(category, ranks, of_ranks(category, ranks), left_out, tuple(_zeroed(full)))
 
 
-def _notes(full: FullTable) -> Iterator[str]:
+def _left_out(notes: Iterable[str], never_zero: bool) -> tuple[str, ...]:
+    told = tuple(notes)
+    if never_zero and any("is undefined" in note for note in told):
+        told += ("what is undefined cannot count as 0, which would be the best value",)
+    return told
+
+
+def _zeroed(full: FullTable) -> Iterator[str]:
     """Say of each monitor once on how many sets it counts as 0; the reasons stand with the sections."""
-    yield from gap_notes(full.dropped_monitors, full.dropped_sets, (), len(full.sets))
-    zeroed = Counter(each.monitor for each in full.zeroed)
-    for times in sorted(set(zeroed.values())):
-        names = [name for name, count in zeroed.items() if count == times]
-        verb = "counts" if len(names) == 1 else "count"
-        yield f"in ranks {_and(names)} {verb} as 0 on {times} of {len(full.sets)} sets, where undefined"
+    counts = Counter(each.monitor for each in full.zeroed)
+    for times in sorted(set(counts.values())):
+        names = [name for name, count in counts.items() if count == times]
+        on = f"on {times} of {len(full.sets)} sets, where undefined"
+        yield f"in ranks {listed(names)} {verb(names, 'counts', 'count')} as 0 {on}"
 
 
-def _cell(one: BenchmarkSet, measure: Measured, monitor: str) -> Cell:
-    """Average a set's runs: they are repetitions, not sets."""
-    values = []
-    for records in one.records:
-        if monitor not in records:
-            return Missing()
-        if records[monitor]["failure"] is not None:
-            return Missing("failed")
-        value = measure.of(records[monitor])
-        if not value.defined:
-            return value
-        values.append(value.value)
-    return Measure(sum(values) / len(values))
-
-
-def _of_ranks(category: str, ranks: RankComparison) -> str:
+def of_ranks(category: str, ranks: RankComparison) -> str:
+    """Say which monitors cannot be told from the one with the best mean rank, and which are worse."""
     best, *others = ranks.monitors
     p = {m: ranks.pair(best, m).p_holm for m in others}
-    worse = [m for m in others if p[m] < ranks.alpha]
-    like = [m for m in others if m not in worse]
-    counted = f"n = {ranks.n_sets} sets"
-    where = f"On {category}"
-    if not worse:
-        n_pairs = len(ranks.monitors) * (len(ranks.monitors) - 1) // 2
-        told = f"{where}, no monitor can be told from {best}, whose mean rank is best"
-        told += f" ({counted}, {p_words(min(p.values()))} or more)"
-        if 2 * 0.5**ranks.n_sets * n_pairs >= ranks.alpha:
-            told += "; with so few sets none could be, however large the differences"
-        return told + "."
-    if like:
-        among = max(like, key=lambda m: p[m])
-        told = (
-            f"{where}, {_and([best, *like])} cannot be told apart"
-            if len(like) == 1
-            else (f"{where}, none of {_and(like)} can be told from {best}")
+    if (needed := _sets_needed(ranks)) > ranks.n_sets:
+        k = len(ranks.monitors)
+        whom = "two monitors" if k == 2 else f"any two of {k} monitors"
+        smallest = p_of(list(p.values()), "smallest")
+        return (
+            f"{where(category)}, n = {ranks.n_sets} sets are too few to tell {whom} apart, which takes at "
+            f"least {needed}; {best} has the best mean rank ({smallest})."
         )
-        told += f" ({counted}, {p_words(p[among] if len(like) == 1 else min(p[m] for m in like))})"
-    else:
-        told = f"{where}, {best} is better than every other monitor ({counted}, {p_words(max(p.values()))})"
-        return told + "."
-    return f"{told}; {_and(worse)} {'is' if len(worse) == 1 else 'are'} worse ({_at_most(p, worse)})."
-
-
-def _of_streams(category: str, streams: Section, alpha: float) -> str:
-    where = f"On {category}, with {len(streams.sets)} set{'' if len(streams.sets) == 1 else 's'} to rank"
-    best = streams.best
-    if best is None:
-        return f"{where}, no monitor has a value."
-    p = {s.monitor: s.p.value for s in streams.standings if s.p.defined}
-    like = [m for m, value in p.items() if value >= alpha]
-    worse = [m for m in p if m not in like]
-    told = f"{where}, the images of the stream decide (n = {streams.n}): {best} is best"
-    if like:
-        told += f", and {_and(like)} cannot be told from it ({p_words(min(p[m] for m in like))})"
-    if worse:
-        told += f"; {_and(worse)} {'is' if len(worse) == 1 else 'are'} worse ({_at_most(p, worse)})"
-    if not p:
-        told += ", but how surely is not known"
+    # A mean rank counts all monitors, a signed rank two: in rare cases they disagree who is better.
+    better = [m for m in others if p[m] < ranks.alpha and _favours(ranks, m, best)]
+    worse = [m for m in others if p[m] < ranks.alpha and m not in better]
+    like = [m for m in others if p[m] >= ranks.alpha]
+    told = f"{where(category)}, {_first(ranks, p, like, worse)}"
+    if like and worse:
+        told += f"; {_worse(ranks, p, like, worse)}"
+    if better:
+        told += (
+            f"; by itself with {best}, {listed(better)} {verb(better, 'is', 'are')} better "
+            f"({p_of([p[m] for m in better], 'largest')}), though not by mean rank"
+        )
     return told + "."
 
 
-def _at_most(p: dict[str, float], worse: Sequence[str]) -> str:
-    told = p_words(max(p[m] for m in worse))
-    return told if len(worse) == 1 or "<" in told else told.replace("p =", "p at most")
+def _first(ranks: RankComparison, p: Mapping[str, float], like: Sequence[str], worse: Sequence[str]) -> str:
+    best, *others = ranks.monitors
+    counted = f"n = {ranks.n_sets} sets"
+    if len(like) == 1:
+        return f"{best} and {like[0]} cannot be told apart ({counted}, {p_of([p[like[0]]], 'smallest')})"
+    if like:
+        smallest = p_of([p[m] for m in like], "smallest")
+        nobody = "no other monitor" if like == others else f"none of {listed(like)}"
+        return f"{nobody} can be told from {best}, whose mean rank is best ({counted}, {smallest})"
+    if worse == others:
+        other = others[0] if len(others) == 1 else "every other monitor"
+        return f"{best} is better than {other} ({counted}, {p_of(list(p.values()), 'largest')})"
+    told = f"{best} has the best mean rank ({counted})"
+    return f"{told}; {_worse(ranks, p, like, worse)}" if worse else told
 
 
-def _and(names: Sequence[str]) -> str:
-    shown = list(names[:LISTED])
-    if len(names) > LISTED:
-        shown.append(f"{len(names) - LISTED} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+def _worse(ranks: RankComparison, p: Mapping[str, float], like: Sequence[str], worse: Sequence[str]) -> str:
+    """Say who is worse than the best and, where one other monitor is like it, worse than both."""
+    best = ranks.monitors[0]
+    than_both: dict[str, list[float]] = {}
+    for monitor in worse if len(like) == 1 else ():
+        other = ranks.pair(like[0], monitor).p_holm
+        if other < ranks.alpha and _favours(ranks, like[0], monitor):
+            than_both[monitor] = [p[monitor], other]
+    than_best = {m: [p[m]] for m in worse if m not in than_both}
+    return "; ".join(
+        f"{listed(list(found))} {verb(found, 'is', 'are')} worse than {whom} "
+        f"({p_of([value for values in found.values() for value in values], 'largest')})"
+        for found, whom in ((than_both, "both"), (than_best, best))
+        if found
+    )
+
+
+def _favours(ranks: RankComparison, one: str, other: str) -> bool:
+    pair = ranks.pair(one, other)
+    first, second = pair.first_sum, pair.second_sum
+    return first > second if pair.first == one else second > first
+
+
+def _sets_needed(ranks: RankComparison) -> int:
+    """Give the fewest sets with which the least p there can be is below alpha, all pairs accounted for."""
+    n_pairs = len(ranks.monitors) * (len(ranks.monitors) - 1) // 2
+    n = 2
+    while 2 * 0.5**n * n_pairs >= ranks.alpha:
+        n += 1
+    return n
+
+
+def of_streams(category: str, streams: Section, alpha: float) -> str:
+    """Say what the instances tell where there are too few sets to rank monitors."""
+    valued = [s for s in streams.standings if s.value.defined]
+    if not valued:
+        return f"{where(category)}, no monitor has a value."
+    if len(valued) == 1:
+        return (
+            f"{where(category)}, only {valued[0].monitor} has a value: there is nothing to compare it with."
+        )
+    n_sets = len(streams.sets)
+    why = "there is one set" if n_sets == 1 else f"too few of {n_sets} sets can be ranked"
+    best, *others = valued
+    p = {s.monitor: s.p.value for s in others if s.p.defined}
+    clauses = [f"{best.monitor} comes first"]
+    if not p:
+        clauses[0] += f", but how surely is not known ({others[0].p.reason})"
+    like = [m for m in p if p[m] >= alpha]
+    worse = [m for m in p if p[m] < alpha]
+    unknown = [s.monitor for s in others if p and s.monitor not in p]
+    without = [s.monitor for s in streams.standings if not s.value.defined]
+    if like:
+        clauses.append(f"{listed(like)} cannot be told from it ({p_of([p[m] for m in like], 'smallest')})")
+    if worse:
+        largest = p_of([p[m] for m in worse], "largest")
+        clauses.append(f"{listed(worse)} {verb(worse, 'is', 'are')} worse ({largest})")
+    if unknown:
+        clauses.append(f"how surely {listed(unknown)} {verb(unknown, 'is', 'are')} worse is not known")
+    if without:
+        clauses.append(f"{listed(without)} {verb(without, 'has', 'have')} no value")
+    told = f"{where(category)}, {why}, so that its instances decide (n = {streams.n:,})"
+    return f"{told}: {'; '.join(clauses)}."

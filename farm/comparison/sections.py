@@ -6,13 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.stats.multitest import multipletests
 
 from farm.comparison.measures import Measured
 from farm.comparison.resampled import resampled
 from farm.comparison.sets import BenchmarkSet
 from farm.measures import Measure, undefined
 from farm.statistics.bootstrap import Bootstrap
+from farm.statistics.table import Missing
+from farm.statistics.wilcoxon import holm
+
+UNDEFINED, NOT_RUN, FAILED = "undefined", "not run", "failed"
+"""Why a monitor may have no value."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Standing:
     """Of no difference to the best, Holm's correction made for all that are compared with it."""
     like_best: bool | None
     """Whether it cannot be told from the best on these streams; None where that is not known."""
-    failure: str | None = None
+    gap: str | None = None
+    """Why there is no value, in a word: `undefined`, `not run` or `failed`."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class Section:
     sets: tuple[str, ...]
     n_streams: int
     n: int
-    """Instances, of all streams together."""
+    """Instances; the ID instances that sets of one run share count once."""
+    n_groups: int | None
+    """Tracks that were resampled; None where nothing was."""
     standings: tuple[Standing, ...]
     """Best first; those without a value last."""
     notes: tuple[str, ...]
@@ -61,51 +68,57 @@ def section(
     seed: int,
 ) -> Section:
     """Compare monitors on the streams of these sets."""
-    failures = {m: why for one in sets for m, why in one.failures.items()}
-    lasted = [m for m in monitors if all(m in s.alarm for one in sets for s in one.streams)]
-    values = {m: _mean(sets, measure, m) for m in monitors}
-    made = resampled(sets, measure, lasted, level=1 - alpha, replicates=replicates, seed=seed)
-    ranked = sorted(
-        (m for m in monitors if values[m].defined),
-        key=lambda m: -values[m].value if measure.higher_is_better else values[m].value,
-    )
+    found = {m: _value(sets, measure, m) for m in monitors}
+    values = {m: value for m, (value, _) in found.items() if value.defined}
+    made = resampled(sets, measure, values, level=1 - alpha, replicates=replicates, seed=seed)
+    sign = -1 if measure.higher_is_better else 1
+    ranked = sorted(values, key=lambda m: sign * values[m].value)
     p = _p_values(made, measure, ranked)
     standings = [_standing(m, values[m], made, measure, p, ranked, alpha) for m in ranked]
-    for monitor in monitors:
-        if monitor not in ranked:
-            why = undefined(str(values[monitor].reason))
-            standings.append(Standing(monitor, why, why, why, why, None, failures.get(monitor)))
+    for monitor, (why, gap) in found.items():
+        if gap is not None:
+            standings.append(Standing(monitor, why, why, why, why, None, gap))
     return Section(
         name=name,
         sets=tuple(one.name for one in sets),
         n_streams=sum(len(one.streams) for one in sets),
-        n=sum(one.n for one in sets),
+        n=_instances(sets),
+        n_groups=None if isinstance(made, str) else made.n_groups,
         standings=tuple(standings),
         notes=tuple(_notes(made, standings)),
     )
 
 
+def _instances(sets: Sequence[BenchmarkSet]) -> int:
+    streams = [stream for one in sets for stream in one.streams]
+    shared = {stream.run: int((~stream.is_ood).sum()) for stream in streams}
+    return sum(shared.values()) + sum(int(stream.is_ood.sum()) for stream in streams)
+
+
 def _notes(made: Bootstrap | str, standings: Sequence[Standing]) -> Iterator[str]:
-    if isinstance(made, str):
+    if isinstance(made, str) and any(standing.value.defined for standing in standings):
         yield f"no intervals: {made}"
     for standing in standings:
-        if standing.failure:
-            yield f"{standing.monitor} failed: {standing.failure}"
-        elif not standing.value.defined:
-            yield f"{standing.monitor} is undefined: {standing.value.reason}"
+        if not standing.value.defined:
+            yield f"{standing.monitor}: {standing.value.reason}"
 
 
-def _mean(sets: Sequence[BenchmarkSet], measure: Measured, monitor: str) -> Measure:
-    values = []
-    for one in sets:
-        for records in one.records:
-            if monitor not in records:
-                return undefined(f"it was not run on {one.name}")
-            value = measure.of(records[monitor])
-            if not value.defined:
-                return undefined(f"{one.name}: {value.reason}")
-            values.append(value.value)
-    return Measure(float(np.mean(values)))
+def _value(sets: Sequence[BenchmarkSet], measure: Measured, monitor: str) -> tuple[Measure, str | None]:
+    """Average over sets; where it has no value on one of them it has no mean, and the word for that."""
+    cells = [(one, one.cell(measure, monitor)) for one in sets]
+    gaps: dict[str, list[str]] = {FAILED: [], NOT_RUN: [], UNDEFINED: []}
+    for one, cell in cells:
+        if isinstance(cell, Missing):
+            why = one.failures.get(monitor)
+            some = cell.reason.removeprefix("was not run").strip()
+            gaps[FAILED if why else NOT_RUN].append(why or (f"{some} of {one.name}" if some else one.name))
+        elif not cell.defined:
+            gaps[UNDEFINED].append(str(cell.reason))
+    for gap, reasons in gaps.items():
+        if reasons:
+            where = f" on {len(reasons)} of {len(sets)} sets" if len(sets) > 1 else ""
+            return undefined(f"{gap}{where} ({reasons[0]})"), gap
+    return Measure(float(np.mean([cell.value for _, cell in cells if isinstance(cell, Measure)]))), None
 
 
 def _p_values(made: Bootstrap | str, measure: Measured, ranked: Sequence[str]) -> dict[str, float]:
@@ -115,10 +128,7 @@ def _p_values(made: Bootstrap | str, measure: Measured, ranked: Sequence[str]) -
     best, *others = ranked
     raw = {m: made.difference(measure.name, best, m).p for m in others}
     known = {m: p.value for m, p in raw.items() if p.defined}
-    if not known:
-        return {}
-    corrected = multipletests(list(known.values()), method="holm")[1]
-    return dict(zip(known, map(float, corrected), strict=True))
+    return dict(zip(known, holm(list(known.values())), strict=True))
 
 
 def _standing(
@@ -130,13 +140,16 @@ def _standing(
     ranked: Sequence[str],
     alpha: float,
 ) -> Standing:
+    best = monitor == ranked[0]
+    its_own = undefined("it is the best")
     if isinstance(made, str):
         why = undefined(made)
-        return Standing(monitor, value, why, why, why, None)
+        return Standing(monitor, value, why, why, its_own if best else why, True if best else None)
     interval = made.interval(measure.name, monitor)
-    if monitor == ranked[0]:
-        return Standing(monitor, value, interval.low, interval.high, undefined("it is the best"), True)
+    ends = (interval.low, interval.high)
+    if best:
+        return Standing(monitor, value, *ends, its_own, True)
     if monitor not in p:
-        why = undefined("the difference to the best has no p")
-        return Standing(monitor, value, interval.low, interval.high, why, None)
-    return Standing(monitor, value, interval.low, interval.high, Measure(p[monitor]), p[monitor] >= alpha)
+        reason = made.difference(measure.name, ranked[0], monitor).p.reason
+        return Standing(monitor, value, *ends, undefined(f"the difference to the best: {reason}"), None)
+    return Standing(monitor, value, *ends, Measure(p[monitor]), p[monitor] >= alpha)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,12 @@ from farm.measures.classification import system_outcome
 from farm.oracle import ORACLE
 from farm.readouts import Readouts
 from farm.records import judge
-from farm.records.parts import Group, Part, Partition, partition
-from farm.records.verdicts import truth, verdicts
+from farm.records.notes import failures
+from farm.records.parts import Group, Part, partition
+from farm.records.verdicts import Truth, Verdicts, decisions, truth, verdicts
 from farm.statistics.table import Cell, Missing
+
+T = TypeVar("T", bound=np.generic)
 
 NO_FAULT, NO_CATEGORY, NO_SEVERITY = "no fault", "no category", "no severity"
 
@@ -95,7 +98,9 @@ class BenchmarkSet:
         lasted = [record for record in there if record["failure"] is None]
         for found, of, what in ((there, self.records, "was not run"), (lasted, there, "failed")):
             if len(found) < len(of):
-                few = f" in {len(of) - len(found)} of {len(self.records)} runs" if len(self.records) > 1 else ""
+                few = (
+                    f" in {len(of) - len(found)} of {len(self.records)} runs" if len(self.records) > 1 else ""
+                )
                 return Missing(what + few)
         values = [measure.of(record) for record in lasted]
         gap = next((value for value in values if not value.defined), None)
@@ -105,7 +110,7 @@ class BenchmarkSet:
 def benchmark_sets(runs: Sequence[Readouts]) -> list[BenchmarkSet]:
     """Sort the groups of all runs into sets."""
     check_distinct(runs)
-    sets: dict[BenchmarkSetKey, BenchmarkSet] = {}
+    sets: dict[BenchmarkSet, BenchmarkSet] = {}
     named = zip(runs, names(runs, "workload"), names(runs, "classifier"), strict=True)
     for number, (run, workload, classifier) in enumerate(named):
         _check(run)
@@ -113,16 +118,12 @@ def benchmark_sets(runs: Sequence[Readouts]) -> list[BenchmarkSet]:
         streams = _Streams(number, run)
         for part in streams.parts:
             made = BenchmarkSet(workload, classifier, *_fault(part))
-            key = (workload, classifier, made.faultload, made.category, made.severity)
-            found = sets.setdefault(key, made)
+            found = sets.setdefault(made, made)
             own = [r for r in records if _is_of(r, part.group) and r["ranked"] and r["monitor"] != ORACLE]
             found.records.append({r["monitor"]: r for r in own})
             found.streams.append(streams.of(part))
-    _check_names(list(sets.values()))
-    return list(sets.values())
-
-
-BenchmarkSetKey = tuple[str, str, str, str, str]
+    _check_names(list(sets))
+    return list(sets)
 
 
 def _check(run: Readouts) -> None:
@@ -131,8 +132,8 @@ def _check(run: Readouts) -> None:
         missing = int(run.instances[column].isna().sum()) if column in run.instances else len(run.instances)
         if missing:
             raise DataError(
-                f"{where}'{column}' is missing for {missing} of {len(run.instances)} instances; monitors can be "
-                "compared only where it is known for all"
+                f"{where}'{column}' is missing for {missing} of {len(run.instances)} instances; to compare "
+                "monitors it has to be known for all"
             )
 
 
@@ -167,24 +168,65 @@ def _is_of(record: Mapping[str, Any], group: Group) -> bool:
 
 
 class _Streams:
-    """One run's verdicts in the order of its parts."""
+    """One run's verdicts, to be taken part by part."""
 
     def __init__(self, number: int, run: Readouts) -> None:
-        known = truth(run.instances)
-        self._number, self._parted = number, partition(run.instances, known.is_ood)
-        failed = [note["name"] for note in run.run.get("monitors") or () if note.get("failure")]
+        failed = failures(run.run)
         alarms = run.alarms[~run.alarms["monitor"].isin(failed)]
-        label = known.label
-        self._should_cancel, self._is_ood, self._track = known.should_cancel, known.is_ood, _tracks(run.instances)
-        self._said: dict[str, Said] = {}
-        for each in verdicts(alarms, known.position):
-            decision = each.decision
-            if decision is None:
-                decision = system_outcome(known.predicted, each.cancelled)
-            else:
-                decision = known.code(decision)
-            decided = decision != NO_ANSWER
-            score = None if each.score is None or np.isnan(each.score).any() else each.score
-            self._said[each.monitor] = Said(
-                each.alarm, each.cancelled, decided, decided & (decision == label), score
-            )
+        known = truth(run.instances, decisions(alarms))
+        self._number, self._known, self._track = number, known, _tracks(run.instances)
+        self._parted = partition(run.instances, known.is_ood)
+        self._said = {
+            each.monitor: _said(each.coded(known), known) for each in verdicts(alarms, known.position)
+        }
+
+    @property
+    def parts(self) -> list[Part]:
+        """Those with ID and OOD together."""
+        return [part for part in self._parted.parts if part.name == "all"]
+
+    def of(self, part: Part) -> Stream:
+        """Give the instances of a part."""
+
+        def take(values: NDArray[T]) -> NDArray[T]:
+            return self._parted.take(values[self._parted.order], part)
+
+        return Stream(
+            run=self._number,
+            track=take(self._track),
+            is_ood=take(self._known.is_ood),
+            should_cancel=take(self._known.should_cancel),
+            said={
+                name: Said(
+                    take(said.alarm),
+                    take(said.cancelled),
+                    take(said.decided),
+                    take(said.right),
+                    None if said.score is None else take(said.score),
+                )
+                for name, said in self._said.items()
+            },
+        )
+
+
+def _said(verdicts: Verdicts, known: Truth) -> Said:
+    outcome = verdicts.decision
+    if outcome is None:
+        outcome = system_outcome(known.predicted, verdicts.cancelled)
+    decided = outcome != NO_ANSWER
+    score = verdicts.score
+    return Said(
+        alarm=verdicts.alarm,
+        cancelled=verdicts.cancelled,
+        decided=decided,
+        right=decided & (outcome == known.label),
+        score=None if score is None or np.isnan(score).any() else score,
+    )
+
+
+def _tracks(instances: pd.DataFrame) -> StrArray:
+    """Give each instance's track; one without a track is a track of its own."""
+    alone = "instance " + instances["position"].astype(str)
+    if "track" in instances:
+        alone = instances["track"].astype(object).where(instances["track"].notna(), alone)
+    return alone.to_numpy(dtype=np.str_)

@@ -97,13 +97,13 @@ class Bootstrap:
     level: float
     replicates: int
     points: Mapping[Column, Measure]
-    methods: Mapping[Column, Method] = field(repr=False)
     draws: Mapping[Column, FloatArray] = field(repr=False)
+    methods: Mapping[Column, Method] = field(default_factory=dict, repr=False)
 
     def interval(self, measure: str, monitor: str) -> Interval:
         """Give one monitor's measure with its interval."""
         point, draws = self._column(measure, monitor)
-        method = self.methods[measure, monitor]
+        method = self.methods.get((measure, monitor), "expanded percentile")
         low, high = self._ends(point, draws, method)
         return Interval(measure, monitor, point, low, high, self.level, *self._sizes(draws), method)
 
@@ -237,8 +237,8 @@ def bootstrap(
         level,
         replicates,
         points,
-        methods,
         draws,
+        methods,
     )
 
 

@@ -1,0 +1,151 @@
+"""`farm compare` and `farm judge` as a person meets them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from farm.cli import main
+from farm.readouts import Readouts
+from farm.records import judge
+from tests.comparison.made_runs import FOG, RATES, make_run
+
+FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(7)]
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_run(0, faults=FAULTS).save(tmp_path / "a")
+    make_run(1, faults=FAULTS).save(tmp_path / "b")
+    return ["a", "b"]
+
+
+def printed(capsys, *arguments, code=0):
+    assert main(["compare", *arguments]) == code
+    return capsys.readouterr()
+
+
+@pytest.mark.parametrize("style", ["table", "json", "csv", "latex", "markdown"])
+def test_every_format(runs, capsys, style):
+    out = printed(capsys, *runs, "--format", style, "--replicates", "200").out
+    assert "middling" in out
+    assert "nan" not in out.lower()
+
+
+def test_latex_is_short_for_its_format(runs, capsys):
+    options = (*runs, "--replicates", "200")
+    assert printed(capsys, *options, "--latex") == printed(capsys, *options, "--format", "latex")
+
+
+def test_options_are_taken(runs, capsys):
+    arguments = ["--measure", "specific.fnr", "--by", "category", "--monitor", "good", "--monitor", "poor"]
+    more = ["--alpha", "0.1", "--undefined", "drop", "--replicates", "150", "--seed", "3", "--format", "json"]
+    found = json.loads(printed(capsys, *runs, *arguments, *more).out)
+    assert (found["measure"], found["by"], found["alpha"]) == ("specific.fnr", "category", 0.1)
+    assert (found["undefined"], found["replicates"], found["seed"]) == ("drop", 150, 3)
+    assert [m["monitor"] for m in found["sections"][0]["monitors"]] == ["good", "poor"]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_diagram_is_drawn(runs, capsys, suffix, tmp_path):
+    err = printed(capsys, *runs, "--cd", f"out.{suffix}", "--replicates", "50").err
+    assert err == f"farm: drawn to out.{suffix}\n"
+    assert (tmp_path / f"out.{suffix}").stat().st_size > 1000
+
+
+def test_what_stands_in_the_way_of_a_diagram_is_told_first(runs, capsys, tmp_path):
+    (tmp_path / "there.svg").touch()
+    for path, message in (
+        ("there.svg", "there.svg exists already; expected a new file"),
+        ("out.gif", "--cd out.gif: suffix '.gif'; expected .svg, .png, .pdf"),
+        ("no/out.svg", "--cd no/out.svg: no is no folder; expected one"),
+    ):
+        found = printed(capsys, *runs, "--cd", path, code=2)
+        assert found.out == ""
+        assert message in found.err
+
+
+def test_a_diagram_of_one_set_is_refused_after_the_table(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_run(faults=[FOG]).save("a")
+    found = printed(capsys, "a", "--cd", "out.svg", "--replicates", "50", code=2)
+    assert "On shift, there is one set" in found.out
+    assert "--cd out.svg: nothing to draw; overall.mcc: 1 of 1 sets" in found.err
+    assert not (tmp_path / "out.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a", "a"], "a and a hold the same readouts; expected each run once"),
+        (["a", "--measure", "overal.mcc"], "did you mean 'overall.mcc'?"),
+        (["a", "--by", "what"], "--by 'what' is not known"),
+        (["a", "--undefined", "none"], "--undefined 'none' is not known"),
+        (["a", "--monitor", "goood"], "did you mean 'good'?"),
+        (["nowhere"], "nowhere is no folder"),
+    ],
+)
+def test_mistakes_are_one_line(runs, capsys, arguments, message):
+    found = printed(capsys, *arguments, code=2)
+    assert message in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_undefined_may_be_an_error(runs, capsys):
+    make_run(rates={**RATES, "never": (0, 0)}).save("silent")
+    found = printed(capsys, "silent", "--undefined", "error", "--replicates", "50", code=2)
+    assert "overall.mcc of 'never' on set" in found.err
+
+
+def test_the_folder_of_a_run_without_labels_is_named(runs, capsys):
+    run = make_run(faults=[FOG])
+    Readouts(run.instances.drop(columns="label"), run.alarms, run.run).save("unlabelled")
+    assert "unlabelled: 'label' is missing for 420 of 420" in printed(capsys, "unlabelled", code=2).err
+
+
+def test_judge_takes_runs_and_logs_together(runs, capsys, tmp_path):
+    (tmp_path / "log.csv").write_text("label,predicted,is_ood,alarm,extra\n0,0,0,0,x\n-1,1,1,1,x\n")
+    assert main(["judge", "a", "log.csv", "b", "--format", "json"]) == 0
+    found = capsys.readouterr()
+    records = json.loads(found.out)
+    run = Readouts.load("a")
+    expected = judge(run.instances, run.alarms, {**run.run, "folder": "a"})
+    assert records[: len(expected)] == json.loads(json.dumps(expected))
+    assert list(dict.fromkeys(record["run"] for record in records)) == ["a", None, "b"]
+    assert found.err == "farm: log.csv: columns not used: extra\n"
+
+
+def test_judging_does_not_wait_for_the_comparison(runs):
+    code = (
+        "import sys; from farm.cli import main; assert main({}) == 0; "
+        "print([m for m in sys.modules if m.startswith(({})) ], file=sys.stderr)"
+    )
+    heavy = (
+        "'farm.comparison', 'farm.statistics', 'scipy.stats', 'statsmodels', 'sklearn', 'torch', 'matplotlib'"
+    )
+    for arguments, modules in (
+        (["judge", "a"], heavy),
+        (
+            ["compare", "a", "--replicates", "50"],
+            "'statsmodels', 'sklearn', 'torch', 'matplotlib', 'scikit_posthocs'",
+        ),
+    ):
+        command = [sys.executable, "-c", code.format(arguments, modules)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stderr.strip() == "[]", arguments
+
+
+def test_the_parser_imports_no_numbers():
+    code = "import sys, farm.cli; print([m for m in ('numpy', 'scipy', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_narrow_terminal(runs, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    out = printed(capsys, *runs, "--replicates", "50").out
+    assert np.max([len(line) for line in out.splitlines()]) <= 60
+    assert "…" not in out

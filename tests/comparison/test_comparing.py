@@ -1,0 +1,162 @@
+import pytest
+
+from farm.comparison import BY, MEASURES, compare_runs
+from farm.errors import DataError, ExperimentError
+from farm.readouts import Readouts
+from farm.statistics.table import Undefined
+from tests.comparison.made_runs import FOG, NOISE, NOVEL, RATES, SHOT, make_run
+
+FAULTS = [NOISE, SHOT, ("noise", "gaussian-noise", 10.0), FOG, NOVEL]
+
+
+def compare(*runs, **options):
+    return compare_runs(runs or [make_run(faults=FAULTS)], **{"replicates": 200, **options})
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("faultload", ["btsc", "fog", "gaussian-noise", "shot-noise"]),
+        ("category", ["noise", "novelty", "shift"]),
+        ("severity", ["3", "5", "10", "no severity"]),
+        ("workload", ["signs"]),
+    ],
+)
+def test_sections_by_what_is_asked_for(by, names):
+    found = compare(by=by)
+    assert [one.name for one in found.sections] == names
+    assert sum(len(one.sets) for one in found.sections) == 5
+    assert by in BY
+
+
+def test_workloads_are_sections_and_conclusions_stay_by_category():
+    found = compare(make_run(), make_run(workload="digits"), by="workload")
+    assert [one.name for one in found.sections] == ["digits", "signs"]
+    assert [one.category for one in found.conclusions] == ["noise", "shift", "all sets"]
+    assert found.conclusions[-1].ranks.n_sets == 6
+
+
+def test_a_sentence_a_category_and_one_over_all():
+    found = compare(by="severity")
+    assert [one.category for one in found.conclusions] == ["noise", "novelty", "shift", "all sets"]
+    assert [isinstance(one.ranks, Undefined) for one in found.conclusions] == [False, True, True, False]
+    (only,) = compare(make_run(faults=[NOISE, SHOT])).conclusions
+    assert only.category == "noise"
+
+
+def test_repetitions_do_not_add_sets():
+    runs = [make_run(seed, faults=[NOISE, SHOT]) for seed in range(4)]
+    found = compare(*runs)
+    assert found.conclusions[0].ranks.n_sets == 2
+    assert "up to 4 runs of the same set count as one set: their mean" in found.notes
+
+
+def test_enough_sets_tell_the_better_monitor():
+    faults = [("noise", f"noise-{i}", 3.0) for i in range(9)]
+    found = compare(make_run(faults=faults))
+    assert found.conclusions[0].sentence == (
+        "On noise, good is better than every other monitor (n = 9 sets, largest p = 0.012)."
+    )
+
+
+def test_only_some_monitors():
+    found = compare(only=["poor", "good"])
+    assert found.monitors == ("good", "poor")
+    assert {s.monitor for one in found.sections for s in one.standings} == {"good", "poor"}
+    assert "two monitors" in found.conclusions[0].sentence
+    (alone,) = compare(make_run(faults=[FOG, ("shift", "rain", 1.0)]), only=["good"]).conclusions
+    assert alone.sentence == "On shift, only good has a value: there is nothing to compare it with."
+
+
+def test_a_run_without_faults():
+    found = compare(make_run(faults=()), measure="overall.error")
+    (only,) = found.conclusions
+    assert only.sentence.startswith(
+        "Without faults, there is one set, so that its instances decide (n = 300): "
+    )
+    assert [one.name for one in found.sections] == ["no fault"]
+
+
+def test_the_same_question_has_the_same_answer():
+    assert compare() == compare()
+    assert compare(seed=1) != compare()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "fault"}, "--by 'fault' is not known; did you mean 'faultload'"),
+        ({"undefined": "0"}, "--undefined '0' is not known; known: drop, error, zero"),
+        ({"measure": "mcc"}, "--measure 'mcc' is not known; "),
+        ({"alpha": 0.0}, "--alpha is 0.0; expected a number between 0 and 1"),
+        ({"alpha": 1.0}, "--alpha is 1.0; expected"),
+        ({"alpha": float("nan")}, "--alpha is nan; expected"),
+        ({"replicates": 0}, "--replicates is 0; expected at least 1"),
+        ({"only": ["god"]}, "--monitor 'god' is in none of the runs; did you mean 'good'"),
+    ],
+)
+def test_mistakes_are_told_with_the_options_name(options, message):
+    with pytest.raises(ExperimentError) as error:
+        compare(**options)
+    assert str(error.value).startswith(message)
+
+
+def test_mistakes_in_options_are_told_before_anything_is_read():
+    with pytest.raises(ExperimentError, match="--alpha"):
+        compare_runs([], alpha=2)
+
+
+def test_monitors_that_the_run_does_not_rank_are_left_out_and_told():
+    run = make_run(unranked=["poor"])
+    assert "poor is not ranked by the run itself and left out" in compare(run).notes
+    with pytest.raises(ExperimentError, match="--monitor 'poor' is not ranked by its own run"):
+        compare(run, only=["poor"])
+    with pytest.raises(DataError, match="no run has a monitor to compare"):
+        compare(make_run(unranked=list(RATES)))
+
+
+def test_settings_that_changed_are_told():
+    runs = []
+    for seed, tau in ((0, 0.1), (1, 0.2)):
+        run = make_run(seed)
+        noted = [{**note, "parameters": {"tau": tau}} for note in run.run["monitors"][:1]]
+        runs.append(Readouts(run.instances, run.alarms, {**run.run, "monitors": noted}))
+    assert any(
+        note.startswith("good is not the same in all runs, which differ in its tau")
+        for note in compare(*runs).notes
+    )
+
+
+def test_shares_that_differ_are_told_where_they_matter():
+    runs = make_run(0, faults=[NOISE]), make_run(1, faults=[SHOT], n_ood=300)
+    (told,) = [note for note in compare(*runs).notes if "share" in note]
+    assert told == (
+        "the share of OOD instances differs from set to set (29 % to 50 %), and overall.mcc with it: it "
+        "compares monitors, but not one set with another"
+    )
+    assert compare(*runs, measure="specific.fnr").notes == ()
+    assert compare(measure="overall.mcc").notes == ()
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("how", ["zero", "drop"])
+def test_every_measure_gives_a_sentence_a_category(measure, how):
+    rates = {**RATES, "never": (0.0, 0.0), "always": (1.0, 1.0)}
+    found = compare(
+        make_run(rates=rates, failed=["middling"]), make_run(1, rates=rates), measure=measure, undefined=how
+    )
+    assert len(found.conclusions) == 3
+    for one in found.conclusions:
+        assert one.sentence.endswith(".")
+        assert "nan" not in one.sentence
+
+
+def test_a_monitor_that_is_in_one_run_only():
+    less = {name: rate for name, rate in RATES.items() if name != "poor"}
+    faults = [("noise", f"noise-{i}", 3.0) for i in range(7)]
+    found = compare(make_run(0, faults=faults), make_run(1, rates=less, faults=faults[:1]))
+    (only,) = found.conclusions
+    assert only.ranks.n_sets == 6
+    assert only.left_out == (
+        "1 of 7 sets left out (noise-0 3 on signs with lenet): 'poor' was not run in 1 of 2 runs",
+    )

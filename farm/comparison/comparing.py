@@ -78,7 +78,8 @@ def compare_runs(
     ...           for name, every in (("oob", 5), ("odin", 9))]
     >>> found = compare_runs([Readouts(instances, pd.concat(alarms), {})])
     >>> print(found.conclusions[0].sentence)
-    On shift, there is one set, so its instances decide (n = 200): oob comes first; odin is worse (p = 0.001).
+    On shift, there is one set, so that its instances decide (n = 200): oob comes first;
+    odin is worse (p = 0.001).
     """
     what = measured(measure)
     for option, value, known in (("--by", by, BY), ("--undefined", undefined, CONVENTIONS)):

@@ -38,8 +38,8 @@ LEGEND_TIME = (
 )
 LEGEND_FALLBACK = (
     "fallback: what takes a cancelled decision's place. Coverage, accuracy, hazard and system MCC are then "
-    "of the decisions acted upon, the fallback's among them; overall MCC and error still judge the cancelling "
-    "alone."
+    "of the decisions acted upon, the fallback's among them; overall MCC and error still judge the "
+    "cancelling alone."
 )
 LEGEND_ORACLE = "oracle: the perfect monitor, a bound to compare with; it is not ranked."
 

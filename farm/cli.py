@@ -190,6 +190,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--seed", type=int, default=0, metavar="N", help="of the resampling (default: 0)")
     compare.add_argument(
+        "--rope",
+        type=float,
+        metavar="R",
+        help="a difference too small to matter: also tell how probable a larger one is (Bayesian)",
+    )
+    compare.add_argument(
         "--cd", metavar="FILE", help="draw the critical-difference diagram (.svg, .png or .pdf)"
     )
     compare.add_argument("--latex", action="store_true", help="the same as --format latex")

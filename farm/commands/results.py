@@ -36,6 +36,7 @@ def compare(options: argparse.Namespace) -> int:
         only=options.monitor,
         replicates=options.replicates,
         seed=options.seed,
+        rope=options.rope,
     )
     style = "latex" if options.latex else options.format
     width, colour = _terminal()

@@ -48,6 +48,7 @@ def compare_runs(
     only: Sequence[str] = (),
     replicates: int = REPLICATES,
     seed: int = 0,
+    rope: float | None = None,
 ) -> Comparison:
     """Compare all monitors that any of the runs has, or some of them.
 
@@ -67,6 +68,9 @@ def compare_runs(
         The monitors to compare; all where none is named. The fewer, the less is lost to their number.
     replicates, seed
         Of the resampling.
+    rope
+        A difference of the measure that is too small to matter. Where it is given, each conclusion also tells
+        how probable a larger one is (Bayesian signed-rank test).
 
     Examples
     --------
@@ -89,6 +93,8 @@ def compare_runs(
         raise ExperimentError(f"--alpha is {alpha}; expected a number between 0 and 1")
     if replicates < 1:
         raise ExperimentError(f"--replicates is {replicates}; expected at least 1")
+    if rope is not None and not 0 <= rope < float("inf"):
+        raise ExperimentError(f"--rope is {rope}; expected a number of at least 0")
     sets = benchmark_sets(runs)
     monitors = _chosen(sets, runs, only)
 
@@ -102,7 +108,15 @@ def compare_runs(
         groups[ALL] = tuple(sets)
     conclusions = tuple(
         conclude(
-            name, own, what, monitors, alpha=alpha, undefined=undefined, streams=partial(about, name, own)
+            name,
+            own,
+            what,
+            monitors,
+            alpha=alpha,
+            undefined=undefined,
+            streams=partial(about, name, own),
+            rope=rope,
+            seed=seed,
         )
         for name, own in groups.items()
     )

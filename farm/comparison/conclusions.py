@@ -10,6 +10,7 @@ from farm.comparison.measures import Measured
 from farm.comparison.sections import Section
 from farm.comparison.sets import BenchmarkSet
 from farm.comparison.wording import listed, p_of, verb, where
+from farm.statistics.bayes import practical_pairs
 from farm.statistics.full_table import FullTable, gap_notes
 from farm.statistics.ranks import RankComparison, compare_ranks
 from farm.statistics.table import SetTable, Undefined
@@ -28,6 +29,8 @@ class Conclusion:
     """Which sets and monitors have no part in the ranks, and why."""
     zeroed: tuple[str, ...] = ()
     """Which monitors count as 0 in ranks, and on how many sets."""
+    practical: tuple[str, ...] = ()
+    """How probable it is that the best is practically better than each other monitor, if asked for."""
 
 
 def conclude(
@@ -39,6 +42,8 @@ def conclude(
     alpha: float,
     undefined: str,
     streams: Callable[[], Section],
+    rope: float | None = None,
+    seed: int = 0,
 ) -> Conclusion:
     """Rank monitors over the sets; where they cannot be ranked, say what the streams say."""
     cells = {(one.name, m): one.cell(measure, m) for one in sets for m in monitors}
@@ -52,7 +57,21 @@ def conclude(
         return Conclusion(category, full, of_streams(category, streams(), alpha), left_out)
     ranks = compare_ranks(full, alpha)
     left_out = _left_out(gap_notes(full.dropped_monitors, full.dropped_sets, (), len(full.sets)), never_zero)
-    return Conclusion(category, ranks, of_ranks(category, ranks), left_out, tuple(_zeroed(full)))
+    practical = () if rope is None else tuple(_practical(full, ranks.monitors[0], rope, seed))
+    return Conclusion(category, ranks, of_ranks(category, ranks), left_out, tuple(_zeroed(full)), practical)
+
+
+def _practical(full: FullTable, best: str, rope: float, seed: int) -> Iterator[str]:
+    """Say how probable a difference is that matters, by the Bayesian signed-rank test over sets."""
+    for pair in practical_pairs(full, rope, seed):
+        if best not in (pair.first, pair.second):
+            continue
+        other = pair.second if pair.first == best else pair.first
+        better, worse = (pair.better, pair.worse) if pair.first == best else (pair.worse, pair.better)
+        yield (
+            f"{best} is better than {other} by more than {rope:g} with probability {better:.2f}, worse by "
+            f"more with {worse:.2f}, and within {rope:g} of it with {pair.equivalent:.2f} (n = {pair.n} sets)"
+        )
 
 
 def _left_out(notes: Iterable[str], never_zero: bool) -> tuple[str, ...]:

@@ -68,6 +68,11 @@ def legend(comparison: Comparison) -> list[str]:
             "n = ... sets: monitors are ranked on each set, and p is of Wilcoxon's signed-rank test of two "
             "monitors, with Holm's correction for all pairs"
         )
+    if any(one.practical for one in comparison.conclusions):
+        lines.append(
+            "probabilities are of the Bayesian signed-rank test, whose prior weighs half a set: of few sets "
+            "they are bold"
+        )
     return [*lines, *comparison.notes, *_gaps(comparison)]
 
 
@@ -110,7 +115,8 @@ def _renderable(comparison: Comparison) -> RenderableType:
             table.add_row(*map(Text, cells(standing, i == 0)), style="bold" if best else None)
         pieces += [table, *(_indented(note) for note in one.notes)]
     pieces.append(Text())
-    pieces += [Text(conclusion.sentence) for conclusion in comparison.conclusions]
+    for conclusion in comparison.conclusions:
+        pieces += [Text(conclusion.sentence), *(Text(f"  {told}") for told in conclusion.practical)]
     return Group(*pieces, Text(), *(_indented(line, 0) for line in legend(comparison)))
 
 
@@ -132,7 +138,9 @@ def _markdown(comparison: Comparison) -> str:
             for i, standing in enumerate(one.standings)
         ]
         lines += ["", *(f"- {_plain(note)}" for note in one.notes), *([""] if one.notes else [])]
-    lines += [f"- {_plain(conclusion.sentence)}" for conclusion in comparison.conclusions]
+    for conclusion in comparison.conclusions:
+        lines.append(f"- {_plain(conclusion.sentence)}")
+        lines += [f"  - {_plain(told)}" for told in conclusion.practical]
     lines += ["", "---", "", *(f"- {_plain(line)}" for line in legend(comparison))]
     return "\n".join(lines) + "\n"
 

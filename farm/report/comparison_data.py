@@ -75,6 +75,7 @@ def _standing(standing: Standing) -> dict[str, Any]:
 def _conclusion(one: Conclusion) -> dict[str, Any]:
     found: dict[str, Any] = {"category": one.category, "sentence": one.sentence}
     notes = {"left_out": list(one.left_out), "counts_as_0": list(one.zeroed)}
+    notes |= {"practical": list(one.practical)}
     if isinstance(one.ranks, Undefined):
         return found | {"ranks": None, "why_no_ranks": one.ranks.reason} | notes
     ranks = one.ranks

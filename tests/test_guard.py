@@ -201,16 +201,13 @@ def test_a_guard_decides_as_a_run_does(place, tmp_path, monitor) -> None:
         assert decision.alarm == row["alarm"]
         assert decision.accepted == (not row["cancelled"])
         seen = rows[rows["id"] == test.ids[i]].iloc[0]
-        assert decision.predicted == test_class(seen["predicted"])
+        assert decision.predicted == class_name(seen["predicted"])
         assert decision.confidence == pytest.approx(seen["confidence"], abs=1e-12)
     assert alike == 12, "one thread, one image at a time, the same machine: bit for bit"
 
 
-def test_class(number: int) -> str:
+def class_name(number: int) -> str:
     return tiny_workload().classes[number]
-
-
-test_class.__test__ = False  # type: ignore[attr-defined]
 
 
 def test_in_a_new_process_it_gives_the_same(place, saved, tmp_path) -> None:

@@ -332,4 +332,7 @@ def test_resampling_is_not_asked_for_where_ranks_tell():
     def never():
         raise AssertionError
 
-    conclude("noise", sets_with_gaps(), MCC, ["good", "poor"], alpha=0.05, undefined="zero", streams=never)
+    found = conclude(
+        "noise", sets_with_gaps(), MCC, ["good", "poor"], alpha=0.05, undefined="zero", streams=never
+    )
+    assert not isinstance(found.ranks, Undefined)

@@ -238,6 +238,7 @@ def test_latex_compiles(tmp_path):
     (tmp_path / "paper.tex").write_text(document + render_comparison(FOUND, "latex") + r"\end{document}")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "paper.pdf").stat().st_size
 
 
 def test_markdown_escapes_names():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +17,13 @@ from safetensors.numpy import load_file, save
 from farm.api import JSON, NoCache, Progress, Silent, State
 from farm.errors import DataError, StorageError
 from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
+from farm.locked import locked
+
+T = TypeVar("T")
 
 SCHEMA = 1
+RECORD = "entry.json"
+ARRAYS, ARRAY = "arrays.safetensors", "array.npy"
 
 
 def default_cache_folder() -> Path:
@@ -30,7 +37,8 @@ def default_cache_folder() -> Path:
 class DiskCache:
     """A folder of entries; each is the arrays, the key that made them, and a checksum.
 
-    A damaged entry is said, made anew and replaced; it never becomes a result.
+    A damaged entry is said, made anew and replaced; it never becomes a result. Of several processes that
+    need the same entry, one makes it and the others wait for it. Its `entry.json` is as old as its last use.
     """
 
     def __init__(self, folder: Path | None = None, progress: Progress | None = None) -> None:
@@ -40,18 +48,20 @@ class DiskCache:
     def arrays(self, kind: str, key: Mapping[str, JSON], make: Callable[[], State]) -> State:
         """Give the arrays for this key, making them only where they are not kept yet."""
         entry = self._entry(kind, key)
-        if self._is_whole(entry, "arrays.safetensors"):
-            found: dict[str, np.ndarray] = load_file(entry / "arrays.safetensors")
+        if (found := self._found(entry, ARRAYS, load_file)) is not None:
             return found
-        made = {name: np.asarray(array, order="C") for name, array in make().items()}
-        try:
-            # Whoever else made the same entry meanwhile made the same arrays.
-            with suppress(DataError), new_folder(entry) as folder:
-                (folder / "arrays.safetensors").write_bytes(save(made))
-                _sign(folder, key, "arrays.safetensors")
-        except StorageError as error:
-            self._progress.note(f"cache: {error}; going on without keeping it")
-        return made
+        with self._alone(entry):
+            if (found := self._found(entry, ARRAYS, load_file, alone=True)) is not None:
+                return found
+            made: State = {name: np.asarray(array, order="C") for name, array in make().items()}
+            try:
+                # Where there are no locks, whoever made the same entry meanwhile made the same arrays.
+                with suppress(DataError), new_folder(entry) as folder:
+                    (folder / ARRAYS).write_bytes(save(dict(made)))
+                    _sign(folder, key, ARRAYS)
+            except StorageError as error:
+                self._progress.note(f"cache: {error}; going on without keeping it")
+            return made
 
     def mapped(
         self,
@@ -66,35 +76,88 @@ class DiskCache:
         It is written block by block, so that it need not fit into memory.
         """
         entry = self._entry(kind, key)
-        if not self._is_whole(entry, "array.npy"):
+        if (found := self._found(entry, ARRAY, _map)) is not None:
+            return found
+        with self._alone(entry):
+            if (found := self._found(entry, ARRAY, _map, alone=True)) is not None:
+                return found
             try:
                 with new_folder(entry) as folder:
-                    _write_npy(folder / "array.npy", shape, dtype, blocks())
-                    _sign(folder, key, "array.npy")
+                    _write_npy(folder / ARRAY, shape, dtype, blocks())
+                    _sign(folder, key, ARRAY)
             except DataError:
                 if not entry.exists():  # what was asked for cannot be made; else somebody else was faster
                     raise
             except StorageError as error:
                 self._progress.note(f"cache: {error}; going on without keeping it")
-                return NoCache().mapped(kind, key, shape, dtype, blocks)
-        mapped: NDArray[Any] = np.load(entry / "array.npy", mmap_mode="r", allow_pickle=False)
-        return mapped
+            kept = self._found(entry, ARRAY, _map)
+        return NoCache().mapped(kind, key, shape, dtype, blocks) if kept is None else kept
+
+    def find(self, kind: str, key: Mapping[str, JSON]) -> State | None:
+        """Give the arrays for this key where they are kept and whole."""
+        return self._found(self._entry(kind, key), ARRAYS, load_file)
+
+    def forget(self, kind: str, key: Mapping[str, JSON]) -> None:
+        """Remove what is kept for this key, since whoever can read it has no use for it."""
+        entry = self._entry(kind, key)
+        with self._alone(entry), suppress(OSError):
+            discard(entry)
 
     def _entry(self, kind: str, key: Mapping[str, JSON]) -> Path:
         return self.folder / kind / json_digest({"schema": SCHEMA, "key": key})
 
-    def _is_whole(self, entry: Path, name: str) -> bool:
-        """Say whether an entry is there and undamaged; a damaged one is said and removed."""
+    def _found(self, entry: Path, name: str, read: Callable[[Path], T], *, alone: bool = False) -> T | None:
+        """Give what an entry holds; None where there is none, or a damaged one.
+
+        Who is alone with it says the damage and removes it; anybody else may only have come while somebody
+        removed it.
+        """
         if not entry.exists():
-            return False
+            return None
         try:
-            record = read_record(entry / "entry.json", SCHEMA, ["files"])
+            record = read_record(entry / RECORD, SCHEMA, ["files"])
             check_files(entry, record["files"], [name])
-        except DataError as error:
-            self._progress.note(f"cache: {error}; making it again")
-            _discard(entry)
-            return False
-        return True
+            held = read(entry / name)
+        except (DataError, OSError) as error:
+            if alone:
+                self._progress.note(f"cache: {error}; making it again")
+                with suppress(OSError):
+                    discard(entry)
+            return None
+        with suppress(OSError):  # a cache that is only read knows no last use
+            os.utime(entry / RECORD)
+        return held
+
+    @contextmanager
+    def _alone(self, entry: Path) -> Iterator[None]:
+        """Let nobody else make this entry, or remove it, meanwhile; where there are locks."""
+
+        def wait() -> bool:
+            self._progress.note(f"cache: waiting for {entry}, which another process is making")
+            return True
+
+        with suppress(OSError):
+            entry.parent.mkdir(parents=True, exist_ok=True)
+        with locked(lock_of(entry), wait):
+            yield
+
+
+def lock_of(entry: Path) -> Path:
+    """Give the file that whoever makes or removes an entry holds."""
+    return entry.with_name(f".{entry.name}.lock")
+
+
+def discard(entry: Path) -> None:
+    """Remove an entry: first from its place, so that no half of it is ever found there."""
+    gone = entry.with_name(f".{entry.name}.unfinished-{secrets.token_hex(4)}")
+    with suppress(FileNotFoundError):
+        entry.rename(gone)
+        shutil.rmtree(gone)
+
+
+def _map(path: Path) -> NDArray[Any]:
+    mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return mapped
 
 
 def _write_npy(path: Path, shape: Sequence[int], dtype: str, blocks: Iterable[NDArray[Any]]) -> None:
@@ -108,10 +171,4 @@ def _write_npy(path: Path, shape: Sequence[int], dtype: str, blocks: Iterable[ND
 
 def _sign(folder: Path, key: Mapping[str, JSON], name: str) -> None:
     digests = {name: file_digest(folder / name)}
-    write_json(folder / "entry.json", {"schema": SCHEMA, "key": key, "files": digests})
-
-
-def _discard(entry: Path) -> None:
-    for file in entry.iterdir():
-        file.unlink()
-    entry.rmdir()
+    write_json(folder / RECORD, {"schema": SCHEMA, "key": key, "files": digests})

@@ -30,9 +30,11 @@ from farm.config import ComponentSpec, Experiment, resolved, rule_for
 from farm.errors import ExperimentError, UserError
 from farm.fallback import Fallback
 from farm.fitting import check_needs
+from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.stream import ORDERS
 from farm.testbed import Testbed, fallback_source, make_order
+from farm.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -59,19 +61,23 @@ def run_experiment(
 ) -> Readouts:
     """Run one experiment; `folder` is where its relative paths and the user's own modules are looked for."""
     with importable(folder):
-        ready = assemble(experiment, folder, cache=cache, progress=progress)
-        return ready.bed.run(
-            ready.stream,
-            ready.classifier,
-            ready.monitors,
-            ready.workload,
-            batch_size=experiment.batch_size,
-            layers=experiment.layers,
-            policies=ready.policies,
-            fallbacks=ready.fallbacks,
-            failures=ready.failures,
-            record=ready.record,
-        )
+        return run_assembled(assemble(experiment, folder, cache=cache, progress=progress), experiment)
+
+
+def run_assembled(ready: Assembled, experiment: Experiment) -> Readouts:
+    """Run what was assembled of an experiment."""
+    return ready.bed.run(
+        ready.stream,
+        ready.classifier,
+        ready.monitors,
+        ready.workload,
+        batch_size=experiment.batch_size,
+        layers=experiment.layers,
+        policies=ready.policies,
+        fallbacks=ready.fallbacks,
+        failures=ready.failures,
+        record=ready.record,
+    )
 
 
 def assemble(
@@ -80,10 +86,15 @@ def assemble(
     *,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    kept: Kept | None = None,
+    watch: Watch | None = None,
+    excluded: Mapping[str, str] | None = None,
 ) -> Assembled:
     """Make everything up to the fitted monitors and the stream; call it within `importable`.
 
-    Every component is made before anything is computed, so that a mistake costs no time.
+    Every component is made before anything is computed, so that a mistake costs no time. `excluded` are
+    monitors that must not run, and why: they count as failed. `kept` remembers what earlier experiments made,
+    and `watch` is told which monitor is at work.
     """
     source, model = _sources(experiment)
     monitors = [cast(Monitor, spec.make("monitor")) for spec in experiment.monitors]
@@ -116,14 +127,25 @@ def assemble(
         "name": experiment.name,
         "experiment": resolved(experiment, made, {"policy": policies, "fallback": second}),
         "experiment_commit": provenance.git_commit(folder),
+        "home": str(folder.resolve()),
     }
-    bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
+    bed = Testbed(
+        experiment.seed,
+        threads=experiment.threads,
+        folder=folder,
+        cache=cache,
+        progress=progress,
+        kept=kept,
+        watch=watch,
+    )
     workload = bed.workload(source)
     classifier = bed.classifier(model, workload)
     check_needs(monitors, classifier)
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
     stream = _stream(experiment, bed, workload, classifier)
     names = [monitor.name for monitor in monitors]
+    left_out = dict(excluded or {})
+    fitted = [monitor for monitor in monitors if monitor.name not in left_out]
     return Assembled(
         bed=bed,
         workload=workload,
@@ -132,7 +154,7 @@ def assemble(
         policies=dict(zip(names, policies, strict=True)),
         fallbacks=bed.fallbacks(dict(zip(names, fallbacks, strict=True)), workload),
         stream=stream,
-        failures=bed.fit_all(monitors, classifier, workload, rules),
+        failures=left_out | bed.fit_all(fitted, classifier, workload, rules),
         record=record,
     )
 

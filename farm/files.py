@@ -20,20 +20,22 @@ from farm.errors import DataError, StorageError
 def new_folder(path: Path) -> Iterator[Path]:
     """Fill a temporary folder beside `path`, and rename it into place only when all went well.
 
-    Whatever happens inside (an error, Ctrl-C, a full disk), nothing is left at `path`.
+    Whatever happens inside (an error, Ctrl-C, a full disk), nothing is left at `path`. When this is left
+    without an error, all of it is on the disk: a machine that is switched off does not lose it.
     """
     check_free(path)
     temporary: Path | None = None
     try:
         try:
+            new_parents = [parent for parent in path.parents if not parent.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=path.parent))
             yield temporary
-            for file in temporary.rglob("*"):
-                if file.is_file():
-                    _flush(file)
             temporary.chmod(0o755)
+            _flush_all(temporary)
             temporary.rename(path)
+            for entered in (path, *new_parents):
+                _flush_folder(entered.parent)
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 check_free(path)  # somebody else was faster
@@ -74,6 +76,32 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
+def replace_json(path: Path, value: Any) -> None:
+    """Write JSON beside a file and rename it over that: who reads sees the old or the new, and all of it.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = Path(folder) / "record.json"
+    ...     replace_json(record, {"done": 1})
+    ...     replace_json(record, {"done": 2})
+    ...     read_json(record), len(list(Path(folder).iterdir()))
+    ({'done': 2}, 1)
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.unfinished-", dir=path.parent)
+    temporary = Path(name)
+    try:
+        os.close(handle)
+        write_json(temporary, value)
+        temporary.chmod(0o644)
+        _flush(temporary)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _flush_folder(path.parent)
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object."""
     try:
@@ -98,6 +126,22 @@ def read_record(path: Path, schema: int, keys: Iterable[str]) -> dict[str, Any]:
     return record
 
 
+SIGNATURE = "checksum"
+"""The key under which a record has the digest of all its other keys."""
+
+
+def signed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a record with its own digest, by which a change of it is found."""
+    plain = json.loads(json.dumps({k: v for k, v in record.items() if k != SIGNATURE}, allow_nan=False))
+    return {**plain, SIGNATURE: json_digest(plain)}
+
+
+def check_signature(path: Path, record: Mapping[str, Any]) -> None:
+    """Raise where a record that was read is not as it was signed."""
+    if signed(record)[SIGNATURE] != record[SIGNATURE]:
+        raise DataError(f"{path} was changed: its checksum differs from its content")
+
+
 def check_files(folder: Path, digests: Mapping[str, str], needed: Iterable[str] = ()) -> None:
     """Check every file that a folder's record lists against its digest, and that it lists those needed."""
     for name in needed:
@@ -112,6 +156,30 @@ def check_files(folder: Path, digests: Mapping[str, str], needed: Iterable[str] 
             raise DataError(f"{path} is missing; the folder's record lists it")
         if file_digest(path) != expected:
             raise DataError(f"{path} was changed or truncated: its checksum differs from the record")
+
+
+def _flush_all(folder: Path) -> None:
+    """Put all files of a folder on the disk, and then the entries of its folders, the deepest first."""
+    for place, _, files in os.walk(folder, topdown=False):
+        for file in (Path(place) / name for name in files):
+            if file.is_file():
+                _flush(file)
+        _flush_folder(Path(place))
+
+
+def _flush_folder(folder: Path) -> None:
+    """Put a folder's entries on the disk, on systems and file systems that have a way to ask for it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # not everywhere can a folder be opened
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)
 
 
 def _flush(file: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from farm.api import (
     read_only,
 )
 from farm.errors import Failure, RequirementError
+from farm.fitted import FittedMonitors
+from farm.watch import NoWatch, Watch
 
 # Fits and thresholds do not depend on the batch size that a stream is run with.
 BATCH = 256
@@ -97,15 +101,34 @@ def fit_monitors(
     *,
     seed: int = 0,
     progress: Progress | None = None,
+    fitted: FittedMonitors | None = None,
+    watch: Watch | None = None,
 ) -> dict[str, str]:
     """Fit and calibrate all monitors; give the reason of each that failed, by its name.
 
-    A monitor that fails alone is a result, and the others go on without it.
+    A monitor that fails alone is a result, and the others go on without it. Those that `fitted` finds are not
+    fitted again; where it finds all, the classifier does not run. `watch` is told which monitor is at work.
     """
-    progress = progress or Silent()
+    progress, watch = progress or Silent(), watch or NoWatch()
     check_needs(monitors, classifier)
-    layers = union_of_layers(monitors)
+    # Even where those who need most of them are found: what is asked for decides what the others see.
     members = max((m.needs.members for m in monitors), default=0)
+    chosen = {m.name: (rules or {}).get(m.name, CalibrationRule()) for m in monitors}
+    keys = fitted.keys(monitors, chosen, classifier, workload, seed, members) if fitted else {}
+    missing = []
+    for monitor in monitors:
+        key = keys.get(monitor.name)
+        if fitted is None or key is None:
+            missing.append(monitor)
+            continue
+        with _watched(watch, monitor):
+            if not fitted.restore(monitor, key, classifier):
+                missing.append(monitor)
+    if found := len(monitors) - len(missing):
+        progress.note(f"{found} fitted monitor{'s' if found > 1 else ''} found in the cache")
+    if not missing:
+        return {}
+    layers = union_of_layers(missing)
     material = Material(
         classes=workload.classes,
         seed=seed,
@@ -113,12 +136,29 @@ def fit_monitors(
         validation=ObservedSplit(classifier, workload.validation, layers, members, progress),
     )
     failures: dict[str, str] = {}
-    for monitor in progress.track(monitors, "fitting monitors"):
-        rule = (rules or {}).get(monitor.name, CalibrationRule())
-        try:
+    for monitor in progress.track(missing, "fitting monitors"):
+
+        def fit(monitor: Monitor = monitor) -> None:
             monitor.fit(material, classifier)
-            monitor.calibrate(material.validation, rule, len(workload.classes))
+            monitor.calibrate(material.validation, chosen[monitor.name], len(workload.classes))
+
+        key = keys.get(monitor.name)
+        try:
+            if fitted is None or key is None:
+                with _watched(watch, monitor):
+                    fit()
+            else:
+                fitted.fit(monitor, key, classifier, material.validation, fit, partial(_watched, watch))
         except Failure as failure:
             failures[monitor.name] = str(failure)
             progress.note(str(failure))
     return failures
+
+
+@contextmanager
+def _watched(watch: Watch, monitor: Monitor) -> Iterator[None]:
+    watch.begin(monitor.name, "fitting")
+    try:
+        yield
+    finally:
+        watch.end()

@@ -17,9 +17,18 @@ import numpy as np
 import pandas as pd
 
 from farm.errors import DataError
-from farm.files import check_files, file_digest, new_folder, read_record, write_json
+from farm.files import (
+    SIGNATURE,
+    check_files,
+    check_signature,
+    file_digest,
+    new_folder,
+    read_record,
+    signed,
+    write_json,
+)
 
-SCHEMA = 2
+SCHEMA = 3
 TIME_COLUMNS = ("classifier_time_us", "monitor_time_us")
 """The only columns that may differ between two runs of the same experiment."""
 
@@ -49,19 +58,15 @@ class Readouts:
                 np.save(temporary / name, self.layers[layer], allow_pickle=False)
             names = ["instances.parquet", "alarms.parquet", *layer_files.values()]
             files = {name: file_digest(temporary / name) for name in names}
-            record = {"schema": SCHEMA, **self.run, "layers": layer_files, "files": files}
-            write_json(temporary / "run.json", record)
+            record = {**self.run, "layers": layer_files, "files": files}
+            write_json(temporary / "run.json", signed({"schema": SCHEMA, **record}))
         return folder
 
     @classmethod
     def load(cls, folder: Path | str) -> Readouts:
         """Read a run's folder, checking that it is complete and unchanged."""
         folder = Path(folder)
-        if not folder.is_dir():
-            raise DataError(f"{folder} is no folder; expected one that `farm run` wrote")
-        run = read_record(folder / "run.json", SCHEMA, ["files", "layers"])
-        needed = ["instances.parquet", "alarms.parquet", *run["layers"].values()]
-        check_files(folder, run["files"], needed)
+        run = checked_record(folder)
         layers = {
             layer: np.load(folder / name, mmap_mode="r", allow_pickle=False)
             for layer, name in run["layers"].items()
@@ -69,6 +74,21 @@ class Readouts:
         instances = pd.read_parquet(folder / "instances.parquet")
         alarms = pd.read_parquet(folder / "alarms.parquet")
         return cls(instances, alarms, run, layers)
+
+
+def checked_record(folder: Path) -> dict[str, Any]:
+    """Read the record of a run's folder, checking that the folder is complete and unchanged."""
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; expected one that `farm run` wrote")
+    if not (folder / "run.json").exists() and (folder / "campaign.json").exists():
+        raise DataError(
+            f"{folder} is a campaign's folder; expected one run's: give a cell's, {folder / 'cells'}/..."
+        )
+    run = read_record(folder / "run.json", SCHEMA, ["files", "layers", SIGNATURE])
+    check_signature(folder / "run.json", run)
+    needed = ["instances.parquet", "alarms.parquet", *run["layers"].values()]
+    check_files(folder, run["files"], needed)
+    return run
 
 
 def _plain(layer: str) -> str:

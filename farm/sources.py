@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from farm.api import (
     JSON,
     Batch,
     BoolArray,
+    FaultContext,
+    Faulted,
     Faultload,
     FaultTargets,
     FloatArray,
     Images,
     IntArray,
+    ModelSource,
     PerInstance,
     Split,
     StrArray,
@@ -24,6 +27,7 @@ from farm.api import (
     copies_of,
 )
 from farm.errors import DataError, ExperimentError
+from farm.generated import Generated, generate
 
 VIEW_NOISE = 0.02
 """The spread of the sensor noise between views of one object, where a workload has no real ones."""
@@ -33,13 +37,17 @@ VIEW_NOISE = 0.02
 class Fault:
     """A faultload at work: the instances it acts upon, at one severity.
 
-    `share` is its part of the OOD instances, relative to the other faults' of the same stream.
+    `share` is its part of the OOD instances, relative to the other faults' of the same stream. `context` is
+    what the faultload was prepared with, and `model` the recipe of its classifier: without them, images that
+    are dear to make are not found again.
     """
 
     faultload: Faultload
     targets: FaultTargets
     severity: float | None = None
     share: float = 1.0
+    context: FaultContext | None = None
+    model: ModelSource | None = None
 
     @property
     def provenance(self) -> dict[str, JSON]:
@@ -81,20 +89,46 @@ class Rows:
         """Make rows of a stream without time: full severity, no episodes, each instance once."""
         n = len(source)
         nothing = np.zeros(n, dtype=np.int64)
-        return cls(source, index, np.ones(n), np.full(n, -1), nothing, nothing > 0)
+        return _PlainRows(source, index, np.ones(n), np.full(n, -1), nothing, nothing > 0, (source, index))
 
     def part(self, start: int, stop: int) -> Rows:
         """Cut out consecutive rows."""
-        return Rows(**{name: getattr(self, name)[start:stop] for name in self.__dataclass_fields__})
+        return replace(self, **{name: getattr(self, name)[start:stop] for name in Rows.__dataclass_fields__})
+
+    def drawn(self, number: int) -> IntArray | None:  # noqa: ARG002
+        """Give all places of a source that the whole stream shows, rising; None where it has time."""
+        return None
+
+
+@dataclass(frozen=True)
+class _PlainRows(Rows):
+    """Rows of a stream without time; also a part of them knows what the whole stream draws."""
+
+    whole: tuple[IntArray, IntArray]
+    """Source and index of all rows."""
+
+    def drawn(self, number: int) -> IntArray:
+        """Give all places of a source that the whole stream shows, rising."""
+        source, index = self.whole
+        return np.sort(index[source == number])
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The workload, the faults, and what is applied to ID and OOD instances alike."""
+    """The workload, the faults, and what is applied to ID and OOD instances alike.
+
+    A fault that uses the classifier is dear. In a stream without time it is applied once to all instances
+    that the stream draws, when the first rows are asked for, so that it is over before the classifier begins
+    to work; see `farm.generated`. So is a whole composition that has an attack as a part, since its parts act
+    upon one another. What is applied everywhere is never such a fault; it comes afterwards, batch by batch.
+    In a stream with time, where severities vary and instances come again, all faults are applied so.
+    """
 
     workload: Workload
     faults: Sequence[Fault] = ()
     everywhere: Sequence[Fault] = field(default=())
+    _generated: dict[int, Generated] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What dear faults made, by their numbers, once it is made."""
 
     def __post_init__(self) -> None:
         seen: set[tuple[str, float | None]] = set()
@@ -130,8 +164,9 @@ class Sources:
 
     @property
     def uses_classifier(self) -> bool:
-        """Whether making the instances runs a classifier."""
-        return any(fault.faultload.uses_classifier for fault in (*self.faults, *self.everywhere))
+        """Whether making the next instances runs a classifier: not any more, once its images are made."""
+        dear = {number for number, fault in enumerate(self.faults, 1) if fault.faultload.uses_classifier}
+        return not dear <= self._generated.keys()
 
     @property
     def provenance(self) -> dict[str, JSON]:
@@ -151,6 +186,7 @@ class Sources:
 
     def batch(self, rows: Rows) -> Batch:
         """Read and fault the images of some rows."""
+        self._generate(rows)
         n = len(rows)
         test = self.workload.test
         text = {name: np.full(n, "", dtype=object) for name in ("ids", "track", "category", "faultload")}
@@ -165,7 +201,7 @@ class Sources:
         for number, fault in enumerate(self.faults, start=1):
             at = np.flatnonzero(rows.source == number)
             if at.size:
-                _put(fault, rows, at, images, labels, text, numbers)
+                _put(fault, self._generated.get(number), rows, at, images, labels, text, numbers)
         again = rows.visit > 0
         text["ids"][again] = [f"{i}~{v}" for i, v in zip(text["ids"][again], rows.visit[again], strict=True)]
         for fault in self.everywhere:
@@ -185,6 +221,15 @@ class Sources:
             **{name: values.astype(str) for name, values in text.items()},
         )
 
+    def _generate(self, rows: Rows) -> None:
+        for number, fault in enumerate(self.faults, start=1):
+            if fault.faultload.uses_classifier and number not in self._generated:
+                drawn = rows.drawn(number)
+                if drawn is not None:
+                    self._generated[number] = generate(
+                        fault.faultload, fault.targets, fault.severity, drawn, fault.context, fault.model
+                    )
+
 
 class FromSources:
     """What every stream that is drawn from sources shares."""
@@ -198,7 +243,7 @@ class FromSources:
 
     @property
     def uses_classifier(self) -> bool:
-        """Whether making the instances runs a classifier."""
+        """Whether making the next instances runs a classifier."""
         return self._sources.uses_classifier
 
     def guard(self, workload: Workload) -> None:
@@ -208,6 +253,7 @@ class FromSources:
 
 def _put(
     fault: Fault,
+    generated: Generated | None,
     rows: Rows,
     at: IntArray,
     images: np.ndarray,
@@ -220,13 +266,7 @@ def _put(
     which = rows.index[at]
     indices = targets.indices[which]
     severity = fault.faultload.check_severity(fault.severity) * rows.intensity[at]
-    # Another visit of the same instance draws other noise.
-    keys = targets.split.ids[indices].astype(object)
-    again = rows.visit[at] > 0
-    keys[again] = [f"{i}~{v}" for i, v in zip(keys[again], rows.visit[at][again], strict=True)]
-    faulted = fault.faultload.apply(
-        _viewed(targets.split, indices, rows, at), targets.labels[which], keys.astype(str), severity
-    )
+    faulted = generated.read(which) if generated else _applied(fault, rows, at, severity)
     images[at], labels[at] = faulted.images, faulted.labels
     text["ids"][at] = _fault_ids(targets.split.ids[indices], name, severity)
     text["track"][at], text["workload"][at] = targets.split.groups[indices], targets.workload
@@ -234,6 +274,18 @@ def _put(
     numbers["severity"][at] = severity
     for measure, values in faulted.measured.items():
         numbers[measure][at] = values
+
+
+def _applied(fault: Fault, rows: Rows, at: IntArray, severity: FloatArray) -> Faulted:
+    """Apply a fault to the instances of some rows."""
+    targets, which = fault.targets, rows.index[at]
+    indices = targets.indices[which]
+    # Another visit of the same instance draws other noise.
+    keys = targets.split.ids[indices].astype(object)
+    again = rows.visit[at] > 0
+    keys[again] = [f"{i}~{v}" for i, v in zip(keys[again], rows.visit[at][again], strict=True)]
+    images = _viewed(targets.split, indices, rows, at)
+    return fault.faultload.apply(images, targets.labels[which], keys.astype(str), severity)
 
 
 def _viewed(split: Split, indices: IntArray, rows: Rows, at: IntArray) -> Images:

@@ -34,6 +34,7 @@ from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line
 from farm.fallback import Fallback, NoFallback, SecondClassifier
 from farm.fitting import union_of_layers
 from farm.prefetch import ahead
+from farm.watch import NoWatch, Watch
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +68,8 @@ class SystemUnderTest:
 
     Monitors must be fitted and calibrated. One that fails on the way, or whose policy or fallback does, is
     left out from then on, and the reason is in `failures`; the others go on. Policies and fallbacks go by the
-    monitors' names; by default an alarm cancels, and nothing takes the decision's place.
+    monitors' names; by default an alarm cancels, and nothing takes the decision's place. `watch` is told
+    which monitor is at work.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class SystemUnderTest:
         layers: Sequence[str] = (),
         policies: Mapping[str, Policy] | None = None,
         fallbacks: Mapping[str, Fallback] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.classifier = classifier
         self.monitors = list(monitors)
@@ -88,6 +91,7 @@ class SystemUnderTest:
         self._members = max((m.needs.members for m in monitors), default=0)
         self._turns = generator(0, "system under test", "turns")
         self._visits = Visits()
+        self._watch = watch or NoWatch()
         if len({m.name for m in monitors}) != len(self.monitors):
             names = ", ".join(m.name for m in monitors)
             raise ExperimentError(f"monitors share a name ({names}); expected each once: set 'as'")
@@ -121,10 +125,13 @@ class SystemUnderTest:
         elapsed = time.perf_counter_ns() - start
         judged: list[tuple[Monitor, Verdict, BoolArray]] = []
         for monitor in self._in_turn():
+            self._watch.begin(monitor.name, "scoring")
             try:
                 judged.append((monitor, *self._judge(monitor, observation)))
             except FarmError as error:
                 self._leave_out(monitor, error, batch)
+            finally:
+                self._watch.end()
         # All of it before anybody decides: a second classifier looks once for all who fall back on it.
         for monitor, _, cancelled in judged:
             fallback = self.fallbacks[monitor.name]

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+from weakref import ref
 
 from farm import registry
 from farm.api import (
     Cache,
     CalibrationRule,
     Classifier,
+    Component,
     Context,
     FaultContext,
     Faultload,
@@ -33,7 +37,9 @@ from farm.cache import DiskCache
 from farm.config import ComponentSpec, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, UnknownNameError, suggestion
 from farm.fallback import LAST, NAMES, Fallback, LastAccepted, NoFallback, SecondClassifier
+from farm.fitted import FittedMonitors
 from farm.fitting import fit_monitors
+from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.recorder import Recorder
 from farm.registry import Kind
@@ -43,6 +49,9 @@ from farm.stream import ORDERS, BenchmarkStream
 from farm.sut import SystemUnderTest
 from farm.threads import limited_threads
 from farm.timed_stream import TimedStream
+from farm.watch import Watch
+
+T = TypeVar("T")
 
 Named = str | Mapping[str, Any]
 """A component's name, or a mapping with its name and parameters."""
@@ -50,6 +59,22 @@ Named = str | Mapping[str, Any]
 
 class Testbed:
     """One seed, one thread count, one cache: what all steps of an experiment share.
+
+    Parameters
+    ----------
+    seed, threads
+        What every random choice derives from, and how many threads numerical libraries may use.
+    folder
+        Where relative paths are looked for first.
+    cache
+        Where classifiers, images and fitted monitors are found again; on disk, where not given.
+    progress
+        Shows how far things are.
+    watch
+        Is told which monitor is at work.
+    kept
+        Keeps workloads and classifiers in memory for the next testbed of this process that asks for the same.
+        What then changes on disk, code or data, is not seen: without it they are made each time.
 
     Examples
     --------
@@ -69,8 +94,13 @@ class Testbed:
         folder: Path | str = ".",
         cache: Cache | None = None,
         progress: Progress | None = None,
+        watch: Watch | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self.progress = progress or Silent()
+        self._watch = watch
+        self._kept = kept
+        self._sources: dict[int, tuple[ref[Classifier], ModelSource]] = {}
         self.context = Context(
             seed=seed,
             threads=threads,
@@ -83,15 +113,27 @@ class Testbed:
         """Load a workload and check its splits; without `contents`, not the pixels of all images."""
         made = source if isinstance(source, WorkloadSource) else _make("workload", source)
         recipe = cast(WorkloadSource, made)
-        return replace(recipe.load(self.context, contents=contents), recipe=recipe.recipe)
+
+        def load() -> Workload:
+            return replace(recipe.load(self.context, contents=contents), recipe=recipe.recipe)
+
+        return self._once("workload", recipe, {"contents": contents}, load)
 
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
         made = source if isinstance(source, ModelSource) else _make("model", source)
         recipe = cast(ModelSource, made)
-        with limited_threads(self.context.threads):
-            classifier = recipe.classifier(workload, self.context)
+
+        def make() -> Classifier:
+            with limited_threads(self.context.threads):
+                return recipe.classifier(workload, self.context)
+
+        task: dict[str, Any] = {}
+        if self._kept is not None:
+            task = {"workload": workload.content_hash, "of": [workload.name, workload.recipe]}
+        classifier = self._once("model", recipe, task, make)
         classifier.recipe = recipe.recipe
+        self._sources[id(classifier)] = ref(classifier), recipe
         return classifier
 
     def fit(
@@ -131,8 +173,16 @@ class Testbed:
     ) -> dict[str, str]:
         """Fit and calibrate monitors; give the reasons of those that failed."""
         with limited_threads(self.context.threads):
-            seed, progress = self.context.seed, self.progress
-            return fit_monitors(monitors, classifier, workload, rules, seed=seed, progress=progress)
+            return fit_monitors(
+                monitors,
+                classifier,
+                workload,
+                rules,
+                seed=self.context.seed,
+                progress=self.progress,
+                fitted=self._fitted(classifier),
+                watch=self._watch,
+            )
 
     def fallbacks(
         self, named: Mapping[str, Named | ModelSource | Fallback], workload: Workload
@@ -191,7 +241,9 @@ class Testbed:
             rule.check_severity(level)
             context = FaultContext(workload, workload.test, classifier, self.workload, self.context)
             with limited_threads(self.context.threads):
-                fault = Fault(rule, rule.prepare(context), level, spec.share if spec else 1.0)
+                targets = rule.prepare(context)
+            share, model = spec.share if spec else 1.0, self._source_of(classifier)
+            fault = Fault(rule, targets, level, share, context, model)
             (everywhere if spec and spec.both else faults).append(fault)
         schedule = order if isinstance(order, Schedule) else make_order(order)
         seed = self.context.seed
@@ -250,6 +302,7 @@ class Testbed:
                 for name, one in (policies or {}).items()
             },
             fallbacks=self.fallbacks(fallbacks or {}, workload),
+            watch=self._watch,
         )
         recorder = Recorder([m.name for m in system.monitors], layers)
         started = time.perf_counter()
@@ -274,6 +327,43 @@ class Testbed:
             **run_record(workload, system, monitors, readouts, failed),
         }
         return replace(readouts, run=run)
+
+    def _source_of(self, classifier: Classifier) -> ModelSource | None:
+        """Give the recipe of a classifier that was made here."""
+        made, source = self._sources.get(id(classifier), (None, None))
+        return source if made is not None and made() is classifier else None
+
+    def _fitted(self, classifier: Classifier) -> FittedMonitors | None:
+        """Give the fitted monitors of a classifier that was made here; of any other, not all is known."""
+        context = self.context
+        made, source = self._sources.get(id(classifier), (None, None))
+        if made is None or made() is not classifier or source is None:
+            return None
+        if not isinstance(context.cache, DiskCache):
+            return None
+        return FittedMonitors(
+            context.cache, source, threads=context.threads, folder=context.folder, progress=self.progress
+        )
+
+    def _once(self, kind: Kind, component: Component, of: Mapping[str, Any], make: Callable[[], T]) -> T:
+        """Make what a component makes, or find it among what is kept, by all that decides what it is."""
+        if self._kept is None:
+            return make()
+        context = self.context
+        made_from = {
+            "class": [kind, type(component).__module__, type(component).__qualname__],
+            "recipe": component.recipe,
+            "arguments": component._arguments,
+            "seed": context.seed,
+            "threads": context.threads,
+            "places": [str(context.folder.resolve()), str(Path.cwd()), os.environ.get("FARM_DATA")],
+            **of,
+        }
+        try:
+            key = json.dumps(made_from, sort_keys=True)
+        except (TypeError, ValueError):  # it was made with what cannot be written down
+            return make()
+        return self._kept.get(key, make)
 
 
 def make_order(named: Named | OrderSpec) -> str | Schedule:

@@ -10,17 +10,16 @@ import pytest
 from farm import registry
 from farm.api import CalibrationRule
 from farm.config import (
-    EXPERIMENTS,
     CalibrationSpec,
     ComponentSpec,
     MonitorSpec,
-    find_experiment,
     load_experiment,
     parse_experiment,
     resolved,
     rule_for,
 )
 from farm.errors import ExperimentError, ParameterError, UnknownNameError, UserError
+from farm.experiment_files import EXPERIMENTS, find_experiment
 from farm.testing.fakes import FakeMonitor, TinyModel, TinySource
 
 GOOD = {"name": "x", "workload": "signs", "classifier": "lenet", "monitors": ["oob"]}
@@ -126,6 +125,11 @@ def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes, message):
         parse(**changes)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("nothing", [None, "none", []])
+def test_a_stream_may_have_no_fault(nothing):
+    assert parse(faultload=nothing).faultload == []
 
 
 @pytest.mark.parametrize(
@@ -308,11 +312,19 @@ def test_a_missing_file_is_told(tmp_path):
         find_experiment(str(path))
 
 
-def test_a_folder_is_no_experiment(tmp_path):
-    with pytest.raises(
-        ExperimentError, match=re.escape(f"{tmp_path} is a folder; expected an experiment file")
-    ):
+def test_a_folder_is_no_experiment_but_that_of_a_run_has_its_record(tmp_path):
+    message = f"{tmp_path} is a folder; expected an experiment file (YAML)"
+    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
         find_experiment(str(tmp_path))
+    (tmp_path / "run.json").write_text("{}")
+    message += f"; to repeat its run, give {tmp_path / 'run.json'}"
+    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+        find_experiment(str(tmp_path))
+
+
+def test_a_missing_record_is_no_name_of_a_shipped_experiment(tmp_path):
+    with pytest.raises(ExperimentError, match=r"run\.json is not there; expected an experiment file"):
+        find_experiment(str(tmp_path / "run.json"))
 
 
 def test_a_shipped_experiment_is_found_by_its_bare_name(tmp_path, monkeypatch):
@@ -330,9 +342,13 @@ def test_a_shipped_experiment_looks_for_files_in_the_current_folder(tmp_path, mo
     assert load_experiment(str(EXPERIMENTS / "quickstart.yaml"))[1] == EXPERIMENTS
 
 
+SINGLE = sorted(path for path in EXPERIMENTS.glob("*.yaml") if path.stem != "benchmark-small")
+"""The shipped experiments; the other one is a campaign."""
+
+
 def test_shipped_experiments_find_their_lists_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for path in EXPERIMENTS.glob("*.yaml"):
+    for path in SINGLE:
         assert load_experiment(path.stem)[0].faultload == load_experiment(str(path))[0].faultload
 
 
@@ -349,7 +365,7 @@ def test_a_bare_name_is_no_path_out_of_the_shipped_ones(tmp_path, monkeypatch, n
         find_experiment(name)
 
 
-@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SINGLE, ids=lambda path: path.stem)
 def test_every_shipped_experiment_is_well_formed_and_its_components_can_be_made(path):
     experiment, _ = load_experiment(str(path))
     experiment.workload.make("workload")
@@ -400,6 +416,43 @@ def test_what_monitors_have_of_their_own_is_resolved_where_they_have_it():
         {"name": "odin"},
         {"name": "oob", "policy": own | {"within": "stream"}},
     ]
+
+
+def test_a_resolved_experiment_has_the_parameters_of_its_schedule():
+    experiment = parse(stream={"order": {"name": "onset", "at": 5}})
+    assert resolved(experiment, {})["stream"]["order"] == {"name": "onset", "at": 5, "share": 1.0}
+
+
+def test_what_has_no_effect_is_not_resolved_to_be_refused_later():
+    experiment = parse(
+        monitors=[{"name": "odin", "calibration": {"method": "id-extreme"}}], stream={"benchmark": "set"}
+    )
+    record = resolved(experiment, {})
+    assert record["stream"] == {"benchmark": "set"}
+    assert record["monitors"][0]["calibration"] == {"method": "id-extreme"}
+    assert record["calibration"] == {"method": "id-quantile", "accept": 0.95}
+    assert parse_experiment(record, "again").monitors[0].calibration.rule().method == "id-extreme"
+
+
+def test_an_acceptance_that_somebody_wrote_in_vain_is_not_hidden():
+    experiment = parse(calibration={"method": "fixed", "accept": 0.9, "threshold": 1.0})
+    written = experiment.model_dump(mode="json", exclude_none=True)
+    with pytest.raises(ExperimentError, match="which method 'fixed' would not use"):
+        parse_experiment(written, "again").calibration.rule()
+
+
+def test_a_parameter_that_is_null_is_not_left_to_its_default():
+    spec = MonitorSpec.model_validate({"name": "oob", "neurons": None, "policy": {"name": "x", "m": None}})
+    written = spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert written == {"name": "oob", "neurons": None, "policy": {"name": "x", "m": None}}
+
+
+def test_a_parameter_that_no_file_can_hold_is_not_resolved():
+    # Functions by default, and one called as a key of the experiment is.
+    experiment = parse(monitors=["farm.testing.fakes:FakeMonitor"])
+    record = resolved(experiment, {"monitors": [FakeMonitor()]})
+    assert record["monitors"] == [{"name": "farm.testing.fakes:FakeMonitor", "fixed_threshold": None}]
+    assert parse_experiment(record, "again").monitors[0].make("monitor").fixed_threshold is None
 
 
 @pytest.mark.parametrize("value", [object(), float("nan")])

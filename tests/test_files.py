@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 
 import pytest
 
@@ -18,6 +19,7 @@ from farm.files import (
     numbered_folder,
     read_json,
     read_record,
+    replace_json,
     write_json,
 )
 
@@ -111,6 +113,98 @@ def test_who_comes_second_is_told_that_the_folder_exists(tmp_path):
 
     with pytest.raises(DataError, match="exists already"):
         fill()
+
+
+@pytest.fixture
+def flushed(monkeypatch):
+    """What was put on the disk, in order, each with the names that its folder had then."""
+    seen = []
+    real = os.fsync
+
+    def remember(handle):
+        seen.append((os.fstat(handle).st_ino, sorted(names_of(handle))))
+        real(handle)
+
+    def names_of(handle):
+        return os.listdir(handle) if stat.S_ISDIR(os.fstat(handle).st_mode) else []  # noqa: PTH208
+
+    monkeypatch.setattr(os, "fsync", remember)
+    return seen
+
+
+def test_all_of_a_new_folder_is_put_on_the_disk_before_and_its_name_after_it_is_in_place(tmp_path, flushed):
+    with new_folder(tmp_path / "a") as folder:
+        (folder / "below").mkdir()
+        for name in ("x.txt", "below/y.txt"):
+            (folder / name).write_text(name)
+    (*before, after) = [inode for inode, _ in flushed]
+    made = [tmp_path / "a" / name for name in ("below/y.txt", "below", "x.txt", ".")]
+    assert before == [path.stat().st_ino for path in made]  # each once, the deepest first
+    assert after == tmp_path.stat().st_ino
+    assert [names for _, names in flushed if names] == [["y.txt"], ["below", "x.txt"], ["a"]]
+
+
+def test_folders_that_are_made_on_the_way_are_put_on_the_disk_too(tmp_path, flushed):
+    with new_folder(tmp_path / "runs" / "today" / "a"):
+        pass
+    names = [names for _, names in flushed]
+    assert names == [[], ["a"], ["today"], ["runs"]]
+
+
+@pytest.mark.parametrize("where", ["open", "fsync"])
+def test_a_file_system_that_does_not_flush_folders_is_good_enough(tmp_path, monkeypatch, where):
+    real = getattr(os, where)
+
+    def refuse(what, *more):
+        if where == "open" and os.path.isdir(what):  # noqa: PTH112
+            raise PermissionError(errno.EACCES, "a folder cannot be opened")
+        if where == "fsync" and stat.S_ISDIR(os.fstat(what).st_mode):
+            raise OSError(errno.EINVAL, "not for folders")
+        return real(what, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, where, refuse)
+        with new_folder(tmp_path / "a") as folder:
+            (folder / "x.txt").touch()
+    assert everything_in(tmp_path) == ["a"]
+
+
+def test_a_disk_that_fails_to_flush_a_folder_is_told(tmp_path, monkeypatch):
+    def fail(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(StorageError, match="Input/output error"), new_folder(tmp_path / "a"):
+        pass
+    assert everything_in(tmp_path) == []
+
+
+def test_a_record_is_replaced_whole_and_put_on_the_disk(tmp_path, flushed):
+    path = tmp_path / "x.json"
+    replace_json(path, {"n": 1})
+    replace_json(path, {"n": 2})
+    assert read_json(path) == {"n": 2}
+    assert everything_in(tmp_path) == ["x.json"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert [inode for inode, _ in flushed][2:] == [path.stat().st_ino, tmp_path.stat().st_ino]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_a_record_that_cannot_be_replaced_stays_what_it_was(tmp_path, monkeypatch, error):
+    path = tmp_path / "x.json"
+    replace_json(path, {"n": 1})
+
+    def fail(handle):
+        raise error
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(type(error)):
+        replace_json(path, {"n": 2})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        replace_json(path, {"n": float("nan")})
+    assert read_json(path) == {"n": 1}
+    assert everything_in(tmp_path) == ["x.json"]
 
 
 def test_numbered_folders_count_up(tmp_path):

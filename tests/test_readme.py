@@ -10,6 +10,7 @@ import yaml
 from PIL import Image
 
 from farm import registry
+from farm.campaign.spec import parse_campaign
 from farm.cli import main
 from farm.config import parse_experiment
 
@@ -30,12 +31,17 @@ def test_the_python_example_runs_and_prints_its_table(capsys) -> None:
 
 
 def test_the_experiment_is_one_and_so_is_it_with_a_policy() -> None:
-    text, policy = blocks("yaml")
+    text, _, policy = blocks("yaml")
     values = yaml.safe_load(text)
     experiment = parse_experiment(values, "README")
     names = [spec.name for spec in experiment.monitors if ":" not in spec.name]
     assert set(names) <= set(registry.entries("monitor"))
     assert parse_experiment(values | yaml.safe_load(policy), "README").policy.name == "m-of-n"
+
+
+def test_the_campaign_is_one() -> None:
+    campaign = parse_campaign(yaml.safe_load(blocks("yaml")[1]), "README")
+    assert len(campaign.cells()) == 2 * 3 * (3 * 3 + 1)
 
 
 def test_the_guard_is_fitted_and_decides(tmp_path, monkeypatch, capsys) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from farm.api import LAST_HIDDEN, CalibrationRule
 from farm.errors import DataError, ExperimentError, StorageError
+from farm.files import signed
 from farm.readouts import TIME_COLUMNS, Readouts
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, FakeMonitor, TinyModel, TinySource
@@ -131,7 +132,7 @@ def test_a_missing_file_is_told(folder, name):
 def test_another_schema_is_told(folder, schema):
     record = json.loads((folder / "run.json").read_text()) | {"schema": schema}
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=re.escape(f"{folder / 'run.json'}: schema is {schema}; expected 2")):
+    with pytest.raises(DataError, match=re.escape(f"{folder / 'run.json'}: schema is {schema}; expected 3")):
         Readouts.load(folder)
 
 
@@ -153,11 +154,20 @@ def test_a_record_that_lacks_a_key_is_told(folder, key):
         Readouts.load(folder)
 
 
+def test_a_digit_changed_in_the_record_is_found(folder):
+    text = (folder / "run.json").read_text()
+    seed = re.search(r'"seed": (\d+)', text)
+    assert seed is not None
+    (folder / "run.json").write_text(text[: seed.start(1)] + "7" + text[seed.end(1) :])
+    with pytest.raises(DataError, match=r"run\.json was changed: its checksum differs"):
+        Readouts.load(folder)
+
+
 @pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy"])
 def test_a_record_that_does_not_list_a_file_is_told(folder, name):
     record = json.loads((folder / "run.json").read_text())
     del record["files"][name]
-    (folder / "run.json").write_text(json.dumps(record))
+    (folder / "run.json").write_text(json.dumps(signed(record)))
     message = f"{folder}: its record does not list '{name}'; was it edited?"
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         Readouts.load(folder)

@@ -14,6 +14,7 @@ from farm.comparison.measures import Measured, measured
 from farm.comparison.sets import benchmark_sets
 from farm.errors import ExperimentError, suggestion
 from farm.readouts import Readouts
+from farm.run_folders import run_folders
 from farm.statistics.anova import anova as analysed
 from farm.statistics.anova_result import Anova
 from farm.statistics.table import Undefined
@@ -30,7 +31,7 @@ def anova(options: argparse.Namespace) -> int:
         if name not in FACTORS:
             raise ExperimentError(f"--factor '{name}' is not known; {suggestion(name, FACTORS)}")
     measure = measured(options.measure)
-    runs = [Readouts.load(folder) for folder in options.runs]
+    runs = [Readouts.load(folder) for folder in run_folders(options.runs)]
     table, left_out = table_of(runs, measure, options.monitor)
     found = analysed(table, measure.name, factors, interactions=options.interactions, alpha=options.alpha)
     if isinstance(found, Undefined):

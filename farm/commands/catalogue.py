@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from farm import api, registry
-from farm.cli import KINDS
 from farm.errors import DataError, ExperimentError, StorageError
+from farm.parsing.common import KINDS
 from farm.progress import shown_progress
 from farm.registry import Kind
 from farm.report.contact_sheet import contact_sheet

@@ -15,6 +15,7 @@ from farm.logs import read_log
 from farm.readouts import Readouts
 from farm.records import judge as judge_frames
 from farm.report.tables import render
+from farm.run_folders import run_folders
 
 if TYPE_CHECKING:
     from farm.comparison import Conclusion
@@ -28,7 +29,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.cd:
         _check_picture(Path(options.cd))
     comparison = compare_runs(
-        [_load(folder) for folder in options.runs],
+        [_load(str(folder)) for folder in run_folders(options.runs)],
         measure=options.measure,
         by=options.by,
         alpha=options.alpha,
@@ -73,7 +74,7 @@ def _draw(conclusions: Sequence[Conclusion], out: str) -> None:
 def judge(options: argparse.Namespace) -> int:
     """Judge runs, or a user's own logs."""
     records, ignored = [], []
-    for place in options.readouts:
+    for place in map(str, run_folders(options.readouts)):
         if Path(place).is_dir():
             run = _load(place)
             records += judge_frames(run.instances, run.alarms, run.run)

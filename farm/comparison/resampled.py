@@ -50,7 +50,7 @@ def resampled(
             if fewest[-1] < FEWEST:
                 few = f"{fewest[-1]} track{'s' if fewest[-1] > 1 else ''}"
                 return f"{one.name}: the {side} instances are of {few}; resampling needs at least {FEWEST}"
-    together, columns = _together(streams, apart)
+    together, columns = put_together(streams, apart)
     terms = []
     for (one, stream), alone, own in zip(streams, apart, columns, strict=True):
         draw = _draw(measure, stream, monitors, alone)
@@ -75,7 +75,7 @@ def resampled(
     )
 
 
-def _together(
+def put_together(
     streams: Sequence[tuple[BenchmarkSet, Stream]], apart: Sequence[Resampling]
 ) -> tuple[Resampling, list[IntArray]]:
     """Give all streams' tracks as one, and of each stream the places of its own tracks among them.
@@ -102,27 +102,38 @@ def _draw(measure: Measured, stream: Stream, monitors: Sequence[str], alone: Res
     if measure.name == "auroc":
         scores = {m: said.score for m in monitors if (said := stream.said[m]).score is not None}
         return Auroc(scores, stream.is_ood).draw(alone) if len(scores) == len(monitors) else None
+    table = tabulated(measure, stream, monitors, alone)
+    if table is None:
+        return None
+    return lambda weights: table.form(np.sum([side.counts(weights) for side in table.sides], axis=0))
+
+
+def tabulated(
+    measure: Measured, stream: Stream, monitors: Sequence[str], alone: Resampling
+) -> Tabulated | None:
+    """Count what a measure follows from, track by track; None where it does not follow from counts."""
     task, _, name = measure.name.rpartition(".")
     form = MANY[name] if task else _OF_DECISIONS.get(name)
     if form is None:
         return None
     codes = [_kinds(task, stream, stream.said[m]) for m in monitors]
     kinds = 4 if task else 6
-    sides = [_Side.of(codes, kinds, rows, alone) for rows in (~stream.is_ood, stream.is_ood) if rows.any()]
-    return lambda weights: form(np.sum([side.counts(weights) for side in sides], axis=0))
+    sides = [Side.of(codes, kinds, rows, alone) for rows in (~stream.is_ood, stream.is_ood) if rows.any()]
+    return Tabulated(form, sides)
 
 
 def _kinds(task: str, stream: Stream, said: Said) -> IntArray:
     """Give each instance's kind: its outcome of a task, or what became of its decision."""
+    should_cancel = stream.should_cancel if said.should_cancel is None else said.should_cancel
     if task:
         codes = (
             outcomes(stream.is_ood, said.alarm)
             if task == "specific"
-            else outcomes(stream.should_cancel, said.cancelled)
+            else outcomes(should_cancel, said.cancelled)
         )
         return codes.astype(np.int64)
     # 0: no decision was acted upon, 1: a wrong one, 2: a right one; and 3 more where the classifier is wrong.
-    return 3 * stream.should_cancel.astype(np.int64) + said.decided + said.right
+    return 3 * should_cancel.astype(np.int64) + said.decided + said.right
 
 
 _N, _MISTAKEN = np.ones(6), np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
@@ -150,7 +161,7 @@ _OF_DECISIONS: Mapping[str, Form] = {
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """The ID or the OOD instances of a stream, counted by track."""
 
     groups: IntArray
@@ -161,7 +172,7 @@ class _Side:
     kinds: int
 
     @classmethod
-    def of(cls, codes: Sequence[IntArray], kinds: int, rows: BoolArray, alone: Resampling) -> _Side:
+    def of(cls, codes: Sequence[IntArray], kinds: int, rows: BoolArray, alone: Resampling) -> Side:
         """Count the instances in `rows`."""
         groups, group = np.unique(alone.code[rows], return_inverse=True)
         cells = kinds * len(groups)
@@ -175,3 +186,12 @@ class _Side:
         n = drawn @ self.sizes
         scale = self.sizes.sum() / np.where(n > 0, n, np.nan)
         return np.asarray((drawn @ self.by_kind * scale[:, None]).reshape(len(weights), -1, self.kinds))
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """A stream's instances counted, and what a measure makes of the counts."""
+
+    form: Form
+    sides: list[Side]
+    """The ID instances, if there are any, and the OOD ones."""

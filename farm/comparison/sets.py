@@ -45,6 +45,8 @@ class Said:
     right: BoolArray
     """Where that one was right."""
     score: FloatArray | None
+    should_cancel: BoolArray | None = None
+    """Where the classifier that it watched was wrong, if that is not the stream's own (a baseline's)."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class _Streams:
         self._number, self._known, self._track = number, known, _tracks(run.instances)
         self._parted = partition(run.instances, known.is_ood)
         self._said = {
-            each.monitor: _said(each.coded(known), known) for each in verdicts(alarms, known.position)
+            each.monitor: as_said(each.coded(known), known) for each in verdicts(alarms, known.position)
         }
 
     @property
@@ -209,7 +211,8 @@ class _Streams:
         )
 
 
-def _said(verdicts: Verdicts, known: Truth) -> Said:
+def as_said(verdicts: Verdicts, known: Truth) -> Said:
+    """Give what follows from one monitor's verdicts, whose classes are codes, in the order they come in."""
     outcome = verdicts.decision
     if outcome is None:
         outcome = system_outcome(known.predicted, verdicts.cancelled)

@@ -1,0 +1,180 @@
+"""Computing one cell: its stream through its classifier, all missing monitors in one pass, one new folder.
+
+What other folders hold of the same cell is taken over, row by row, where classifier and stream gave the same
+bit for bit; where they did not, everything is computed anew, so that no cell mixes two streams.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from farm.api import Progress
+from farm.campaign.folder import CampaignFolder
+from farm.campaign.jobs import Job, Outcome
+from farm.campaign.keys import KeyMaker
+from farm.config import Experiment, parse_experiment
+from farm.errors import DataError
+from farm.experiment import assemble, importable, run_assembled
+from farm.kept import Kept
+from farm.readouts import Readouts
+from farm.repetition import differences
+from farm.watch import Watch
+
+OF_THE_PASS = ("seconds", "peak_memory_bytes", "versions", "hardware", "testbed_commit", "experiment_commit")
+"""What a record tells of the pass in which monitors ran, and not of the cell."""
+
+
+def compute(job: Job, *, kept: Kept, progress: Progress, watch: Watch) -> Outcome:
+    """Compute what a job asks for, and write the cell's folder, whole or not at all."""
+    started = time.perf_counter()
+    home, cells = Path(job.home), CampaignFolder(job.folder).cells
+    _make_importable(home)
+    experiment = parse_experiment(job.experiment, job.title)
+    if changed := _changed(job, experiment, home):
+        return Outcome(job.cell, "changed", changed)
+    donors = [Readouts.load(cells / name) for name in job.donors]
+    parts = list(donors)
+    if job.compute:
+        fresh = _run(experiment, job, job.compute, kept, progress, watch)
+        if donors and (told := differences(_stream_of(donors[0]), _stream_of(fresh))):
+            progress.note(
+                f"{job.title}: what is there differs from what is streamed now; all anew: {told[0]}"
+            )
+            fresh = _run(experiment, job, tuple(job.keys), kept, progress, watch)
+            parts = []
+        parts.append(fresh)
+    cell = merged(parts, job)
+    if changed := _changed(job, experiment, home):
+        return Outcome(job.cell, "changed", changed)
+    target = cells / job.target
+    try:
+        cell.save(target)
+    except DataError:
+        if not target.exists():
+            raise
+    failures = {entry["name"]: entry["failure"] for entry in cell.run["monitors"] if entry["failure"]}
+    return Outcome(
+        job.cell,
+        "done",
+        failures=failures,
+        seconds=time.perf_counter() - started,
+        instances=len(cell.instances),
+        nbytes=sum(file.stat().st_size for file in target.iterdir()),
+    )
+
+
+def merged(parts: Sequence[Readouts], job: Job) -> Readouts:
+    """Put the monitors of one cell together, each from the last part that has it, in the cell's order.
+
+    Classifier and stream are told by the first part, so that a cell's rows stay as they were when a monitor
+    is added.
+    """
+    first, last = parts[0], parts[-1]
+    owner = {
+        name: part
+        for part in parts
+        for name in _monitors(part, job)
+        if name not in job.compute or part is last
+    }
+    entries: list[Mapping[str, Any]] = []
+    resolved: list[Mapping[str, Any]] = []
+    rows = [first.alarms.iloc[:0]]
+    for name in job.keys:
+        part = owner[name]
+        entries.append(_named(part.run["monitors"], name))
+        resolved.append(_spec(part.run, name))
+        rows.append(part.alarms[part.alarms["monitor"] == name])
+    passes = [one for part in parts for one in part.run.get("passes", [_pass(part)])]
+    run = {
+        **first.run,
+        **{key: last.run[key] for key in OF_THE_PASS},
+        "experiment": {**last.run["experiment"], "monitors": resolved},
+        "monitors": entries,
+        "passes": _still_needed(passes, list(job.keys)),
+        "cell": {"id": job.cell, "title": job.title, "label": dict(job.label), "keys": dict(job.keys)},
+    }
+    return replace(first, alarms=pd.concat(rows, ignore_index=True), run=run)
+
+
+def _run(
+    experiment: Experiment,
+    job: Job,
+    names: Sequence[str],
+    kept: Kept,
+    progress: Progress,
+    watch: Watch,
+) -> Readouts:
+    by_name = dict(zip(job.keys, experiment.monitors, strict=True))
+    chosen = [by_name[name] for name in job.keys if name in names]
+    of_those = experiment.model_copy(update={"monitors": chosen})
+    excluded = {name: why for name, why in job.excluded.items() if name in names}
+    ready = assemble(of_those, Path(job.home), progress=progress, kept=kept, watch=watch, excluded=excluded)
+    return run_assembled(ready, of_those)
+
+
+def _changed(job: Job, experiment: Experiment, home: Path) -> str:
+    """Say what changed since the job was given out: such a cell must not be kept under its old key."""
+    now = KeyMaker(home).keys(experiment)
+    if now.cell != job.cell:
+        return "the code or the data of its stream or classifier changed while the campaign ran; run it again"
+    for name, key in job.keys.items():
+        if now.monitors.get(name) != key:
+            return f"the code of monitor '{name}' changed while the campaign ran; run it again"
+    return ""
+
+
+@cache
+def _make_importable(home: Path) -> ExitStack:
+    """Let the user's own modules be imported for as long as this process lives: it serves one campaign."""
+    stack = ExitStack()
+    stack.enter_context(importable(home))
+    return stack
+
+
+def _stream_of(readouts: Readouts) -> Readouts:
+    """Give what classifier and stream gave, without any monitor."""
+    return replace(readouts, alarms=readouts.alarms.iloc[:0])
+
+
+def _monitors(part: Readouts, job: Job) -> list[str]:
+    """Name the monitors that a part has and the cell wants, by their keys where it is a folder's."""
+    names = [entry["name"] for entry in part.run["monitors"]]
+    keys = part.run["cell"]["keys"] if "cell" in part.run else job.keys
+    return [name for name in names if job.keys.get(name) == keys.get(name)]
+
+
+def _pass(part: Readouts) -> dict[str, Any]:
+    names = [entry["name"] for entry in part.run["monitors"]]
+    when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    timing = {key: part.run["classifier"][key] for key in ("bare_time_us", "observing_time_us")}
+    return {"monitors": names, "finished": when, **{key: part.run[key] for key in OF_THE_PASS}, **timing}
+
+
+def _still_needed(passes: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Leave of each pass the monitors that a later one did not run again, and that the cell still has."""
+    kept: list[Mapping[str, Any]] = []
+    wanted = set(names)
+    for one in reversed(passes):
+        mine = [name for name in one["monitors"] if name in wanted]
+        wanted -= set(mine)
+        if mine or one is passes[0]:
+            kept.append({**one, "monitors": mine})
+    return kept[::-1]
+
+
+def _named(entries: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+    return next(entry for entry in entries if entry["name"] == name)
+
+
+def _spec(run: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Give a monitor as the experiment of a run says it: those and what came of them have one order."""
+    pairs = zip(run["monitors"], run["experiment"]["monitors"], strict=True)
+    return next(spec for entry, spec in pairs if entry["name"] == name)

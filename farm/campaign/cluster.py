@@ -1,0 +1,220 @@
+"""Who computes a campaign's cells: the workers of a Dask cluster.
+
+Dask gives out the jobs, notices workers that die and gives their jobs to others; this only hands over jobs
+and takes down what comes of them.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from farm.campaign.cluster_connection import Connection, connect, dask
+from farm.campaign.cluster_log import DaskLog
+from farm.campaign.cluster_worker import PREFIX, TOPIC, run_job
+from farm.campaign.jobs import Job, News, Outcome
+from farm.errors import Failure, RequirementError, StorageError, one_line
+from farm.provenance import versions
+
+RESCALE = 60.0
+"""Seconds between two times that workers are asked for which a cluster of ours lost."""
+UNUSUAL = 5.0
+"""Seconds without any worker after which it is said that one is waited for."""
+LEAVING = 5.0
+"""Seconds that workers have to say that they left what was cancelled."""
+RETRIES = 2
+"""How often Dask gives a task to a worker again on which it could not even begin."""
+
+
+class ClusterExecutor:
+    """The workers of a Dask cluster; close it when done.
+
+    Parameters
+    ----------
+    where
+        A scheduler's address, a scheduler file (`*.json`) or a name in Dask's configuration.
+    workers
+        How many workers a cluster is to have that is made by its name; its configuration may say it.
+    threads
+        How many threads the numerical libraries of a cell may use.
+    compute
+        What computes a job, as `module:function`; see `Supervisor`.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        workers: int | None = None,
+        threads: int = 1,
+        *,
+        compute: str = "farm.campaign.cell:compute",
+    ) -> None:
+        self._where, self._threads, self._compute = where, threads, compute
+        self._log, self._open = DaskLog(), ExitStack()
+        with ExitStack() as stack:
+            dask()  # imported first, since that is when it sets up its logging
+            stack.enter_context(self._log.instead())
+            self._connection = connect(where, workers)
+            stack.callback(self._connection.close)
+            self._open = stack.pop_all()
+
+    @property
+    def workers(self) -> int:
+        """How many cells it computes at a time, as far as is known: a worker has a cell for each thread."""
+        threads: int = sum(self._connection.client.nthreads().values())
+        return max(1, threads, self._connection.workers or 0)
+
+    def run(self, jobs: Sequence[Job], news: Callable[[News], None], done: Callable[[Outcome], bool]) -> None:
+        """Compute all jobs; `news` and `done` are called from the thread that calls this."""
+        if not jobs:
+            return
+        logs = Path(jobs[0].folder) / "logs"
+        file, token = logs / ".cluster-token", uuid.uuid4().hex
+        try:
+            logs.mkdir(exist_ok=True)
+            file.write_text(token, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+        self._log.path = logs / "dask.log"
+        same = {"file": str(file), "token": token, "versions": versions()}
+        common = {"run": token, "threads": self._threads, "compute": self._compute, "same": same}
+        try:
+            _Run(self._connection, self._where, common, news, done).go(jobs)
+        finally:
+            file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Disconnect; a cluster that was made for this is ended."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Run:
+    """Hands jobs over to Dask, and what it hears of them to whoever asked for it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        where: str,
+        common: dict[str, Any],
+        news: Callable[[News], None],
+        done: Callable[[Outcome], bool],
+    ) -> None:
+        self._connection, self._client, self._where = connection, connection.client, where
+        self._common, self._news, self._done = common, news, done
+        self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._futures: dict[str, Any] = {}
+        self._begun: set[str] = set()
+
+    def go(self, jobs: Sequence[Job]) -> None:
+        """Stay until there is an outcome for every job, or it was said that no more are wanted."""
+        self._connection.scale()
+        self._client.subscribe_topic(TOPIC, lambda event: self._hear(event[1]))
+        try:
+            self._submit(jobs)
+            started = scaled = time.monotonic()
+            said = False
+            while self._futures:
+                with suppress(queue.Empty):
+                    self._take(self._heard.get(timeout=1.0))
+                now = time.monotonic()
+                if now - scaled > RESCALE:
+                    self._connection.scale()
+                    scaled = now
+                if not (said or self._begun) and now - started > UNUSUAL and not self._client.nthreads():
+                    self._news(News(jobs[0].cell, "waiting for a Dask worker"))
+                    said = True
+        except BaseException:
+            self._abandon()
+            raise
+        finally:
+            with suppress(Exception):
+                self._client.unsubscribe_topic(TOPIC)
+
+    def _submit(self, jobs: Sequence[Job]) -> None:
+        for place, job in enumerate(jobs):
+            key = f"{PREFIX}-{self._common['run']}-{job.cell}"
+            text = json.dumps({"job": job.to_json(), **self._common})
+            future = self._client.submit(run_job, text, key=key, priority=-place, retries=RETRIES, pure=False)
+            self._futures[job.cell] = future
+            over = {"cell": job.cell, "at": "over"}
+            future.add_done_callback(lambda _, over=over: self._heard.put(over))
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        if message["run"] == self._common["run"]:
+            self._heard.put(message)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        """Pass on what was heard, of jobs whose outcome is still open."""
+        cell = message["cell"]
+        if cell not in self._futures:
+            return
+        if "news" in message:
+            self._news(News(**message["news"]))
+        elif message["at"] == "begun":
+            self._begun.add(cell)
+            self._news(News(cell, "starting"))
+        elif message["at"] == "over":
+            outcome = self._outcome(cell, self._futures[cell])
+            del self._futures[cell]
+            if not self._done(outcome):
+                self._drop([one for one in self._futures if one not in self._begun])
+
+    def _outcome(self, cell: str, future: Any) -> Outcome:
+        distributed = dask()
+        try:
+            told = json.loads(future.result())
+        except distributed.KilledWorker as error:
+            died = (
+                f"every Dask worker that had the cell died, {error.allowed_failures + 1} of them, "
+                f"{error.last_worker.address} the last; see their logs"
+            )
+            return Outcome(cell, "crashed", died)
+        except distributed.CancelledError as error:
+            raise Failure(
+                f"--cluster {self._where}: the Dask scheduler is not connected any more; what was "
+                "finished is kept: run it again to go on"
+            ) from error
+        except Exception as error:
+            raise RequirementError(
+                f"--cluster {self._where}: no cell can be computed there ({_root(error)}); expected "
+                "the same farm-testbed and Dask on the scheduler and all workers as here"
+            ) from error
+        if "unfit" in told:
+            raise RequirementError(told["unfit"])
+        return Outcome.from_json(told["outcome"])
+
+    def _drop(self, cells: Sequence[str]) -> None:
+        self._client.cancel([self._futures.pop(cell) for cell in cells])
+
+    def _abandon(self) -> None:
+        """Cancel everything, and wait a while until what had begun was left."""
+        open_ = self._begun.intersection(self._futures)
+        with suppress(Exception):
+            self._drop(list(self._futures))
+            deadline = time.monotonic() + LEAVING
+            while open_:
+                message = self._heard.get(timeout=max(0.0, deadline - time.monotonic()))
+                if message.get("at") == "left":
+                    open_.discard(message["cell"])
+
+
+def _root(error: BaseException) -> str:
+    """Say what is at the bottom of an error, whatever Dask tells about it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return one_line(error)[:300]

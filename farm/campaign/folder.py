@@ -1,0 +1,196 @@
+"""A campaign's folder: what lies where, and who is at work in it.
+
+::
+
+    DIR/campaign.json      the campaign, its cells, and where they are
+        cells/ID-KEYS/     a cell: a run's folder; ID says what was streamed, KEYS which monitors watched
+        failed/ID.json     a cell that failed, and why
+        logs/ID.log        what its process printed
+        status.json        how far the campaign is, while it runs
+        lock               who runs it
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from farm.errors import DataError, StorageError
+from farm.files import read_json, read_record, replace_json
+
+SCHEMA = 1
+_CELL = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})(?:\.(\d+))?")
+
+
+class CampaignFolder:
+    """Knows the places in a campaign's folder; nothing is written before `prepare`."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.cells, self.logs, self.failed = (self.path / name for name in ("cells", "logs", "failed"))
+        self.status = self.path / "status.json"
+        self._record, self._lock = self.path / "campaign.json", self.path / "lock"
+
+    @staticmethod
+    def is_campaign(path: Path | str) -> bool:
+        """Say whether a campaign lies in this folder."""
+        return (Path(path) / "campaign.json").is_file()
+
+    def record(self) -> dict[str, Any]:
+        """Read what campaign lies here."""
+        if not self.path.is_dir():
+            raise DataError(f"{self.path} is no folder; expected a campaign's, which `farm run` wrote")
+        if not self._record.exists():
+            raise DataError(f"{self.path} holds no campaign.json; expected a campaign's folder")
+        return read_record(self._record, SCHEMA, ["name", "home", "campaign", "cells"])
+
+    def write_record(self, record: Mapping[str, Any]) -> None:
+        """Write what campaign lies here; whoever reads meanwhile sees the old record or the new."""
+        with _told(self.path):
+            replace_json(self._record, {"schema": SCHEMA, **record})
+
+    def check(self, name: str) -> None:
+        """Raise where this cannot be the folder of the campaign of this name."""
+        if self.path.exists() and not self.path.is_dir():
+            raise DataError(
+                f"{self.path} is a file; expected a folder for the campaign: choose another --out"
+            )
+        if self.is_campaign(self.path):
+            if (other := self.record()["name"]) != name:
+                raise DataError(
+                    f"{self.path} holds the campaign '{other}', not '{name}'; choose another --out"
+                )
+        elif self.path.exists() and any(_is_foreign(file.name) for file in self.path.iterdir()):
+            raise DataError(
+                f"{self.path} is there and holds no campaign; expected a new folder, or that of a campaign"
+            )
+
+    def prepare(self) -> None:
+        """Make the folders, and see that they can be written to."""
+        with _told(self.path):
+            for folder in (self.cells, self.logs, self.failed):
+                folder.mkdir(parents=True, exist_ok=True)
+                if not os.access(folder, os.W_OK | os.X_OK):
+                    raise StorageError(f"cannot write {folder}: choose a folder you may write to with --out")
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Be the only one at work here; the system gives the lock back even when this process is killed."""
+        with _told(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = self._lock.open("a+", encoding="utf-8")
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DataError(f"{self.path}: {self._told_holder()}") from None
+            except OSError:
+                pass  # a file system without locks: atomic renames still keep every cell whole
+            now = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+            _overwrite(file, json.dumps(now))
+            try:
+                yield
+            finally:
+                _overwrite(file, "")
+
+    def holder(self) -> Mapping[str, Any] | None:
+        """Tell who is at work here now; None where nobody is."""
+        try:
+            with self._lock.open(encoding="utf-8") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    with suppress(ValueError):
+                        return dict(json.loads(file.read()))
+                    return {}
+        except OSError:
+            pass
+        return None
+
+    def _told_holder(self) -> str:
+        holder = self.holder() or {}
+        who = f"process {holder['pid']} on {holder['host']}" if "pid" in holder else "another process"
+        return (
+            f"another `farm run` is at work here ({who}); watch it with `farm status {self.path}`, "
+            "or wait until it ends"
+        )
+
+    def cell_folders(self) -> dict[str, list[str]]:
+        """Give the names of all cells' folders by the cells' ids, latest try first."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        with suppress(FileNotFoundError):
+            for entry in os.scandir(self.cells):
+                if match := _CELL.fullmatch(entry.name):
+                    found.setdefault(match[1], []).append((int(match[3] or 1), entry.name))
+        return {cell: [name for _, name in sorted(names, reverse=True)] for cell, names in found.items()}
+
+    def failure(self, cell: str) -> dict[str, Any] | None:
+        """Tell why a cell failed, where it did."""
+        path = self.failed / f"{cell}.json"
+        return read_json(path) if path.exists() else None
+
+    def note_failure(self, cell: str, title: str, state: str, reason: str) -> None:
+        """Keep why a cell failed."""
+        when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        values = {"schema": SCHEMA, "cell": cell, "title": title, "state": state, "reason": reason}
+        with _told(self.failed):
+            replace_json(self.failed / f"{cell}.json", {**values, "when": when})
+
+    def forget_failure(self, cell: str) -> None:
+        """Forget that a cell failed, since it is there now."""
+        (self.failed / f"{cell}.json").unlink(missing_ok=True)
+
+    def discard(self, name: str) -> None:
+        """Remove a cell's folder: first from its place, so that no half of it looks whole."""
+        gone = self.cells / f".{name}.unfinished-gone"
+        with _told(self.cells):
+            shutil.rmtree(gone, ignore_errors=True)
+            (self.cells / name).rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def sweep(self) -> int:
+        """Remove what killed processes left unfinished; give how many there were."""
+        left = [entry for entry in self.cells.glob(".*.unfinished-*") if entry.is_dir()]
+        for entry in left:
+            shutil.rmtree(entry, ignore_errors=True)
+        return len(left)
+
+
+def split_name(name: str) -> tuple[str, str, int]:
+    """Take the name of a cell's folder apart: the cell's id, the digest of its keys, and which try it was."""
+    match = _CELL.fullmatch(name)
+    if match is None:
+        raise DataError(f"'{name}' is no name of a cell's folder")
+    return match[1], match[2], int(match[3] or 1)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {path}: {error.strerror or error}; choose a folder you may write to with --out"
+        ) from error
+
+
+def _is_foreign(name: str) -> bool:
+    """Say whether this is nothing that a run which was killed at its beginning leaves."""
+    return name not in ("lock", "cells", "logs", "failed") and ".unfinished-" not in name
+
+
+def _overwrite(file: IO[str], text: str) -> None:
+    with suppress(OSError):  # who holds the lock is told for people; the lock itself is the system's
+        file.seek(0)
+        file.truncate()
+        file.write(text)
+        file.flush()

@@ -1,0 +1,99 @@
+"""What travels between a campaign and whoever computes its cells: a job, news on the way, an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+State = Literal["done", "failed", "changed", "storage", "crashed", "over-time", "over-memory"]
+"""`failed`: the cell itself broke. `changed`: its code or data did while it ran. `storage`: nothing could be
+written, for the machine's sake. The last three say what became of the process."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a cell may take before its process is ended; None is no limit."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One cell to compute: all that a process on any machine must be told.
+
+    Everything in it is JSON, and paths are absolute.
+    """
+
+    cell: str
+    """The cell's id."""
+    title: str
+    label: Mapping[str, Any]
+    """What tells the cell from the others: its workload, classifier, faultload, severity and seed."""
+    target: str
+    """The name that the cell's new folder gets in the campaign's folder `cells`."""
+    folder: str
+    """The campaign's folder."""
+    home: str
+    """Where relative paths and the user's own modules are looked for."""
+    experiment: Mapping[str, Any]
+    """The cell as an experiment, with all of its monitors."""
+    keys: Mapping[str, str]
+    """The key of each monitor, by its name."""
+    compute: tuple[str, ...]
+    """The monitors that are not there yet."""
+    donors: tuple[str, ...] = ()
+    """Folders in `cells` that hold the others."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """Monitors that cost the cell its process before, and why; they are not run again."""
+    limits: Limits = Limits()
+    group: str = ""
+    """Jobs of one group share their workload and classifier: a process that has them is the one to go on."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Make it again."""
+        given = dict(values)
+        given["limits"] = Limits(**given["limits"])
+        given["compute"], given["donors"] = tuple(given["compute"]), tuple(given["donors"])
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class News:
+    """How far a cell is: `at` of `total` steps of what it does now; or a line to be said."""
+
+    cell: str
+    doing: str = ""
+    at: int = 0
+    total: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell."""
+
+    cell: str
+    state: State
+    reason: str = ""
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Monitors that failed in it, and why."""
+    seconds: float = 0.0
+    instances: int = 0
+    nbytes: int = 0
+    """What its folder takes."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Make it again."""
+        return cls(**values)

@@ -1,0 +1,191 @@
+"""What a campaign still has to compute, and what is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from farm.campaign.folder import CampaignFolder, split_name
+from farm.campaign.jobs import Job, Limits
+from farm.campaign.keys import KeyMaker, Keys
+from farm.campaign.spec import Campaign, Cell
+from farm.errors import DataError, ExperimentError
+from farm.readouts import checked_record
+
+CellState = Literal["done", "failed", "partial", "missing"]
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell, where it is or will be, and what of it must be computed.
+
+    `partial` cells have some of their monitors in other folders: those rows are taken over.
+    """
+
+    cell: Cell
+    keys: Keys
+    group: str
+    state: CellState
+    target: str
+    compute: tuple[str, ...] = ()
+    donors: tuple[str, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Monitors that failed in it, and why; of a failed cell, why it failed, under an empty name."""
+    contained: tuple[str, ...] = ()
+    """Donors that the new folder will contain entirely."""
+    took: Mapping[str, Any] = field(default_factory=dict)
+    """Of a finished cell: `seconds`, `nbytes` and `instances`."""
+
+    def job(self, folder: CampaignFolder, home: Path, limits: Limits) -> Job:
+        """Give what a process must be told to compute it."""
+        return Job(
+            cell=self.keys.cell,
+            title=self.cell.title,
+            label=self.cell.label,
+            target=self.target,
+            folder=str(folder.path.resolve()),
+            home=str(home),
+            experiment=self.cell.experiment.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            keys=self.keys.monitors,
+            compute=self.compute,
+            donors=self.donors,
+            limits=limits,
+            group=self.group,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a campaign, and what else lies in its folder."""
+
+    cells: Sequence[PlannedCell]
+    orphans: Sequence[str] = ()
+    """Folders of cells that the campaign, as it is now, does not ask for."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """Folders that are not what their checksums say, and why."""
+    new: int = 0
+    """Cells that the campaign did not have when it was run last."""
+    gone: int = 0
+    """Cells that it had then and does not have now."""
+
+    @property
+    def todo(self) -> list[PlannedCell]:
+        """What must be computed."""
+        return [cell for cell in self.cells if cell.state in ("partial", "missing")]
+
+    def of(self, state: CellState) -> list[PlannedCell]:
+        """Give the cells in this state."""
+        return [cell for cell in self.cells if cell.state == state]
+
+
+def make_plan(campaign: Campaign, home: Path, folder: CampaignFolder, *, retry_failed: bool = False) -> Plan:
+    """Compare what a campaign asks for with what its folder holds. Nothing is changed."""
+    shelf = _Shelf(folder)
+    keymaker = KeyMaker(home)
+    planned: list[PlannedCell] = []
+    seen: dict[str, str] = {}
+    for cell in campaign.cells(home):
+        keys = keymaker.keys(cell.experiment)
+        if keys.cell in seen:
+            raise ExperimentError(f"cells '{seen[keys.cell]}' and '{cell.title}' are the same; leave one out")
+        seen[keys.cell] = cell.title
+        group = keymaker.group(cell.experiment)
+        planned.append(_planned(cell, keys, group, shelf, folder, retry_failed))
+    used = {name for one in planned for name in (one.target, *one.donors, *one.contained)}
+    before = set(shelf.earlier)
+    return Plan(
+        cells=planned,
+        orphans=sorted(name for name in shelf.names() if name not in used and name not in shelf.damaged),
+        damaged=dict(shelf.damaged),
+        new=len(seen.keys() - before) if before else 0,
+        gone=len(before - seen.keys()),
+    )
+
+
+def _planned(
+    cell: Cell, keys: Keys, group: str, shelf: _Shelf, folder: CampaignFolder, retry_failed: bool
+) -> PlannedCell:
+    wanted = keys.monitors
+    names = shelf.of(keys.cell)
+    latest = next((name for name in names if name.startswith(keys.target)), None)
+    record = shelf.record(latest) if latest else None
+    if latest and record is not None:
+        failures = _failures(record)
+        if not (retry_failed and failures):
+            took = _took(record, folder.cells / latest)
+            return PlannedCell(cell, keys, group, "done", latest, failures=failures, took=took)
+    if not retry_failed and (failed := folder.failure(keys.cell)) is not None:
+        return PlannedCell(cell, keys, group, "failed", keys.target, failures={"": str(failed.get("reason"))})
+    target = keys.target
+    if latest:
+        target = f"{keys.target}.{split_name(latest)[2] + 1}"
+    donors: list[str] = []
+    contained: list[str] = []
+    missing = set(wanted)
+    for name in names:
+        held = shelf.record(name)
+        if held is None:
+            continue
+        failed_there = _failures(held) if retry_failed else {}
+        gives = {
+            monitor
+            for monitor, key in held["cell"]["keys"].items()
+            if monitor in missing and wanted[monitor] == key and monitor not in failed_there
+        }
+        if gives:
+            donors.append(name)
+            missing -= gives
+        if held["cell"]["keys"].items() <= wanted.items():
+            contained.append(name)
+    state: CellState = "partial" if donors else "missing"
+    compute = tuple(monitor for monitor in wanted if monitor in missing)
+    return PlannedCell(cell, keys, group, state, target, compute, tuple(donors), contained=tuple(contained))
+
+
+class _Shelf:
+    """The cells' folders that are there; each is read and checked at most once, and only when asked for."""
+
+    def __init__(self, folder: CampaignFolder) -> None:
+        self._folder = folder
+        self._names = folder.cell_folders()
+        self._records: dict[str, dict[str, Any] | None] = {}
+        self.damaged: dict[str, str] = {}
+        known = folder.is_campaign(folder.path)
+        self.earlier: list[str] = [cell["id"] for cell in folder.record()["cells"]] if known else []
+
+    def names(self) -> Iterator[str]:
+        for names in self._names.values():
+            yield from names
+
+    def of(self, cell: str) -> list[str]:
+        return self._names.get(cell, [])
+
+    def record(self, name: str) -> dict[str, Any] | None:
+        """Give a cell's record; None, and the reason in `damaged`, where it cannot be trusted."""
+        if name not in self._records:
+            self._records[name] = None
+            try:
+                record = checked_record(self._folder.cells / name)
+                if "cell" not in record:
+                    raise DataError(f"{self._folder.cells / name}: its record tells of no cell")
+                self._records[name] = record
+            except DataError as error:
+                self.damaged[name] = str(error)
+        return self._records[name]
+
+
+def _failures(record: Mapping[str, Any]) -> dict[str, str]:
+    return {monitor["name"]: monitor["failure"] for monitor in record["monitors"] if monitor["failure"]}
+
+
+def _took(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Tell what a finished cell took, for estimates; a cell of several passes says little of one."""
+    if len(record["passes"]) > 1:
+        return {}
+    return {
+        "seconds": record["passes"][0]["seconds"],
+        "nbytes": sum(file.stat().st_size for file in folder.iterdir()),
+        "instances": record["stream"]["length"],
+    }

@@ -1,0 +1,224 @@
+"""A page of shared memory where a process writes which monitor is at work, for whoever may have to end it.
+
+The page has no name: it is a file without one, whose descriptor the process inherits, so that nothing is left
+behind whoever is killed. It holds numbers of eight bytes alone, each stored at once, so what is read while
+somebody writes, or after they were killed doing so, is at worst one call of a monitor old.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import resource
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+# time.monotonic() is one clock for all processes of a machine on Linux (CLOCK_MONOTONIC) and on macOS.
+_BEGAN = struct.Struct("@qd")  # resident memory when the cell began, and when that was
+_AT_WORK = struct.Struct("@dqq")  # since when, resident memory then, the monitor's place from 1 (0: nobody)
+_TAKEN = struct.Struct("@dq24s")  # a monitor's seconds, the growth of memory, and what it did last
+_DOING = struct.Struct("@24s")
+_FIRST = _BEGAN.size + _AT_WORK.size
+_PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
+_PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a monitor took of a cell: seconds, or bytes of memory."""
+
+    monitor: str
+    doing: str
+    amount: float
+    at_work: bool
+    """It is at work now, and this call alone took the greater part."""
+
+
+class PageWriter:
+    """Writes down which of a cell's monitors is at work: a `farm.watch.Watch`. The cell begins with it."""
+
+    def __init__(self, descriptor: int, monitors: Sequence[str]) -> None:
+        self._page = mmap.mmap(descriptor, _size(len(monitors)))
+        self._places = {name: place for place, name in enumerate(monitors, 1)}
+        self._taken = [(0.0, 0)] * (len(monitors) + 1)
+        self._now = (0.0, 0, 0)
+        self._memory = _OwnMemory()
+        _BEGAN.pack_into(self._page, 0, self._memory.resident(), time.monotonic())
+
+    def begin(self, monitor: str, doing: str) -> None:
+        """Say that a monitor begins to do something."""
+        place = self._places.get(monitor, 0)
+        if place:
+            _DOING.pack_into(self._page, _taken_at(place) + 16, doing.encode())
+        self._now = (time.monotonic(), self._memory.resident(), place)
+        _AT_WORK.pack_into(self._page, _BEGAN.size, *self._now)
+
+    def end(self) -> None:
+        """Say that it came back."""
+        since, resident, place = self._now
+        # First nobody is at work, then what was taken is added: a call may be lost, and never counts twice.
+        _AT_WORK.pack_into(self._page, _BEGAN.size, 0.0, 0, 0)
+        if place:
+            seconds, growth = self._taken[place]
+            seconds += time.monotonic() - since
+            growth += self._memory.resident() - resident
+            self._taken[place] = (seconds, growth)
+            struct.pack_into("@dq", self._page, _taken_at(place), seconds, growth)
+            self._now = (0.0, 0, 0)
+
+    def close(self) -> None:
+        """Give the page back."""
+        self._page.close()
+        self._memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class WatchPage:
+    """The page, as it is read by whoever made it.
+
+    Examples
+    --------
+    >>> with WatchPage() as page:
+    ...     page.clear(["quick", "slow"])
+    ...     with PageWriter(page.descriptor, ["quick", "slow"]) as watch:
+    ...         watch.begin("slow", "scoring")
+    ...     culprit = page.culprit_of_time(limit=60, now=time.monotonic() + 60)
+    >>> culprit.monitor, culprit.doing
+    ('slow', 'scoring')
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the page
+        self._page: mmap.mmap | None = None
+        self._monitors: tuple[str, ...] = ()
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor that a process must inherit to write the page."""
+        return self._file.fileno()
+
+    def clear(self, monitors: Sequence[str]) -> None:
+        """Make room for a cell with these monitors, and forget the one before; nobody may be writing."""
+        size = _size(len(monitors))
+        # Written and not only sized: on a full disk a page without blocks kills whoever touches it.
+        os.pwrite(self.descriptor, bytes(size), 0)
+        if self._page is not None:
+            self._page.close()
+        self._page = mmap.mmap(self.descriptor, size)
+        self._monitors = tuple(monitors)
+
+    @property
+    def began(self) -> float | None:
+        """When the cell began, by `time.monotonic`; None before."""
+        return self._began()[1] or None
+
+    @property
+    def resident_before(self) -> int:
+        """What resident memory the process had when the cell began."""
+        return self._began()[0]
+
+    def at_work(self) -> Taken | None:
+        """Give who is at work now, and for how many seconds; None where no monitor is."""
+        since, _, place = self._at_work()
+        if place not in self._all():
+            return None
+        return self._named(place, time.monotonic() - since, at_work=True)
+
+    def culprit_of_time(self, limit: float, now: float) -> Taken | None:
+        """Give the monitor that took more than half of a cell's limit of seconds; None where none did."""
+        since, _, place = self._at_work()
+        return self._culprit([self._taken(i)[0] for i in self._all()], place, now - since, limit)
+
+    def culprit_of_memory(self, resident: int) -> Taken | None:
+        """Give the monitor that took more than half of what memory grew by since the cell began, or None."""
+        _, before, place = self._at_work()
+        grown: list[float] = [self._taken(i)[1] for i in self._all()]
+        return self._culprit(grown, place, resident - before, resident - self.resident_before)
+
+    def close(self) -> None:
+        """Give the page back."""
+        if self._page is not None:
+            self._page.close()
+            self._page = None
+        self._file.close()
+
+    def _culprit(self, amounts: list[float], running: int, this_call: float, whole: float) -> Taken | None:
+        """Give who took more than half of the whole, if anybody did."""
+        if running in self._all():
+            amounts[running - 1] += this_call
+        most, place = max(((amount, place) for place, amount in enumerate(amounts, 1)), default=(0.0, 0))
+        if whole <= 0 or most <= whole / 2:
+            return None
+        return self._named(place, most, at_work=place == running and this_call > whole / 2)
+
+    def _all(self) -> range:
+        return range(1, len(self._monitors) + 1)
+
+    def _named(self, place: int, amount: float, *, at_work: bool) -> Taken:
+        doing = self._taken(place)[2].rstrip(b"\0").decode(errors="replace")
+        return Taken(self._monitors[place - 1], doing, amount, at_work)
+
+    def _began(self) -> tuple[int, float]:
+        resident, when = _BEGAN.unpack_from(self._mapped, 0)
+        return resident, when
+
+    def _at_work(self) -> tuple[float, int, int]:
+        since, resident, place = _AT_WORK.unpack_from(self._mapped, _BEGAN.size)
+        return since, resident, place
+
+    def _taken(self, place: int) -> tuple[float, int, bytes]:
+        seconds, growth, doing = _TAKEN.unpack_from(self._mapped, _taken_at(place))
+        return seconds, growth, doing
+
+    @property
+    def _mapped(self) -> mmap.mmap:
+        if self._page is None:
+            raise ValueError("the page is not there: it was closed, or `clear` not called")
+        return self._page
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _OwnMemory:
+    """The resident memory of this process, in a microsecond; where there is no /proc, its peak."""
+
+    def __init__(self) -> None:
+        path = Path("/proc/self/statm")
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if path.exists() else None
+
+    def resident(self) -> int:
+        if self._file is None:
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT
+        return int(os.pread(self._file, 64, 0).split(b" ", 2)[1]) * _PAGE_SIZE
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+
+def _size(monitors: int) -> int:
+    return _FIRST + monitors * _TAKEN.size
+
+
+def _taken_at(place: int) -> int:
+    return _FIRST + (place - 1) * _TAKEN.size

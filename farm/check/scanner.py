@@ -1,0 +1,131 @@
+"""Reading a criterion piece by piece, and writing its pieces so that they are read again as they were."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from decimal import Decimal
+
+from farm.errors import ExperimentError
+
+KEYWORDS = ("on", "for", "at", "by")
+"""What begins a clause; a name that is one of them stands in quotes."""
+RELATIONS = {">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=", ">": ">", "<": "<"}
+"""What may be written, and what it is."""
+
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*(%?)(?=[\s,]|$)"
+_QUOTED = r'"((?:[^"\\]|\\.)+)"(?=[\s,]|$)'
+_BARE = r'([^\s",]+)'
+_PLAIN = re.compile(r"[A-Za-z0-9_.~/+-]+")
+_WORD = re.compile(r"\S+")
+
+
+class Scanner:
+    """A text and the place in it.
+
+    Examples
+    --------
+    >>> scanner = Scanner('severity <= 3 "my fog"')
+    >>> scanner.take(r"[a-z]+")[0], scanner.relation(), scanner.number("the severity"), scanner.name("a fault")
+    ('severity', '<=', 3.0, 'my fog')
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._last = text, 0, ""
+        self._skip()
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left."""
+        return self._at == len(self._text)
+
+    @property
+    def here(self) -> str:
+        """Say what stands here, after what."""
+        after = f" after '{self._last}'" if self._last else ""
+        word = _WORD.match(self._text, self._at)
+        return f"'{word[0]}'{after}" if word else f"it ends{after}"
+
+    def sees(self, pattern: str) -> bool:
+        """Whether something stands here."""
+        return re.compile(pattern, re.DOTALL | re.ASCII).match(self._text, self._at) is not None
+
+    def take(self, pattern: str) -> re.Match[str] | None:
+        """Take what stands here, if it is of that form."""
+        found = re.compile(pattern, re.DOTALL).match(self._text, self._at)
+        if found is not None:
+            self._last = " ".join(found[0].split())
+            self._at = found.end()
+            self._skip()
+        return found
+
+    def keyword(self, known: Collection[str] = KEYWORDS) -> str | None:
+        """Take one of these words, if it stands here alone."""
+        found = self.take(rf"({'|'.join(known)})(?=\s|$)")
+        return found[1] if found else None
+
+    def relation(self) -> str | None:
+        """Take a relation between numbers, if there is one."""
+        found = self.take("|".join(RELATIONS))
+        return RELATIONS[found[0]] if found else None
+
+    def number(self, what: str, *, share: bool = False) -> float:
+        """Take a number; one that is a share may be in per cent."""
+        found = self.take(_NUMBER)
+        if found is None:
+            raise ExperimentError(f"{self.here}; expected {what}, a number")
+        if found[2] and not share:
+            raise ExperimentError(f"{what} is '{self._last}'; expected a number that is not in per cent")
+        # Decimal: 7 % of a float is not quite 0.07.
+        value = float(Decimal(found[1]) / 100 if found[2] else Decimal(found[1]))
+        if not math.isfinite(value):
+            raise ExperimentError(f"{what} is '{self._last}'; expected a finite number")
+        return value
+
+    def name(self, what: str) -> str:
+        """Take a name, as it stands or in double quotes."""
+        if found := self.take(_QUOTED):
+            return re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
+        if found := self.take(_BARE):
+            return found[1]
+        raise ExperimentError(f"{self.here}; expected {what}, in double quotes where it has spaces")
+
+    def _skip(self) -> None:
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+
+
+def name_words(name: str) -> str:
+    r"""Write a name, in quotes where it needs them.
+
+    Examples
+    --------
+    >>> print(name_words("gaussian-noise"), name_words("my fog"), name_words('5" gun'), name_words("at"))
+    gaussian-noise "my fog" "5\" gun" "at"
+    """
+    if _PLAIN.fullmatch(name) and name not in KEYWORDS:
+        return name
+    return '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
+
+
+def number_words(value: float) -> str:
+    """Write a number with all its digits, and no more.
+
+    Examples
+    --------
+    >>> number_words(500.0), number_words(0.05), number_words(-1e-07)
+    ('500', '0.05', '-1e-07')
+    """
+    return repr(float(value)).removesuffix(".0")
+
+
+def percent_words(share: float) -> str:
+    """Write a share in per cent with all its digits.
+
+    Examples
+    --------
+    >>> percent_words(0.95), percent_words(0.9995), percent_words(0.07)
+    ('95 %', '99.95 %', '7 %')
+    """
+    return f"{(Decimal(repr(float(share))) * 100).normalize():f} %"

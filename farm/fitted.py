@@ -1,0 +1,187 @@
+"""Fitted monitors, found again by all that made them.
+
+What is found must score as what was fitted would, bit for bit. So a monitor is kept only where everything
+that made it can be told: its class lies in a file that is as it was imported, its parameters can be written
+down, and the classifier was made by a recipe. Any other is fitted each time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from operator import attrgetter
+from pathlib import Path
+from typing import Final
+
+from farm import provenance
+from farm.api import (
+    JSON,
+    CalibrationRule,
+    Classifier,
+    Component,
+    Labelled,
+    ModelSource,
+    Monitor,
+    Progress,
+    Silent,
+    State,
+    Workload,
+)
+from farm.cache import DiskCache
+from farm.errors import FarmError
+from farm.fitted_state import Refused, packed, restored
+from farm.identity.code import CodeDigest, code_digest, testbed_digest
+from farm.identity.component import Identities
+from farm.identity.current import in_memory_is_current
+from farm.registry import Kind
+
+KIND: Final = "fitted-monitors"
+FORMAT = 1
+
+Key = Mapping[str, JSON]
+
+
+class FittedMonitors:
+    """The monitors that were fitted on one classifier, in a cache.
+
+    Parameters
+    ----------
+    cache
+        Where they are kept.
+    source
+        What made the classifier: its digest does not see its code.
+    threads
+        How many threads numerical libraries may use meanwhile.
+    folder
+        Where the user's own modules and files are looked for.
+    """
+
+    def __init__(
+        self,
+        cache: DiskCache,
+        source: ModelSource,
+        *,
+        threads: int = 1,
+        folder: Path = Path(),
+        progress: Progress | None = None,
+    ) -> None:
+        self._cache, self._source, self._threads, self._folder = cache, source, threads, folder
+        self._progress = progress or Silent()
+
+    def keys(
+        self,
+        monitors: Iterable[Monitor],
+        rules: Mapping[str, CalibrationRule],
+        classifier: Classifier,
+        workload: Workload,
+        seed: int,
+        members: int,
+    ) -> dict[str, Key]:
+        """Give the keys of those that can be kept, by their names."""
+        surroundings = self._surroundings(classifier, workload, seed)
+        if surroundings is None:
+            return {}
+        identities = {monitor.name: self._identity("monitor", monitor) for monitor in monitors}
+        return {
+            monitor.name: {
+                "format": FORMAT,
+                "monitor": identities[monitor.name],
+                "calibration": asdict(rules[monitor.name]),
+                "members": members if monitor.needs.members else 0,
+                **surroundings,
+            }
+            for monitor in monitors
+            if identities[monitor.name] is not None
+        }
+
+    def restore(self, monitor: Monitor, key: Key, classifier: Classifier) -> bool:
+        """Make a monitor what it was when it was kept; say whether that was found."""
+        if (kept := self._cache.find(KIND, key)) is None:
+            return False
+        try:
+            restored(monitor, kept, classifier)
+        except Refused as error:
+            self._progress.note(f"cache: {error}; fitting it anew")
+            self._cache.forget(KIND, key)
+            return False
+        return True
+
+    def fit(
+        self,
+        monitor: Monitor,
+        key: Key,
+        classifier: Classifier,
+        validation: Iterable[Labelled],
+        fit: Callable[[], None],
+        watched: Callable[[Monitor], AbstractContextManager[None]],
+    ) -> None:
+        """Fit a monitor and keep it, or take what another process has fitted meanwhile.
+
+        `fit` fits and calibrates it. While it is at work, and not while it waits, `watched` is entered.
+        """
+        fitted = False
+
+        def make() -> State:
+            nonlocal fitted
+            with watched(monitor):
+                fit()
+                fitted = True
+                return packed(monitor, validation)
+
+        try:
+            kept = self._cache.arrays(KIND, key, make)
+            if not fitted:
+                with watched(monitor):
+                    restored(monitor, kept, classifier)
+                    fitted = True
+        except Refused:
+            pass  # fitted, but not to be kept; or kept by another process, and not taken by this one
+        if not fitted:
+            with watched(monitor):
+                fit()
+
+    def _surroundings(self, classifier: Classifier, workload: Workload, seed: int) -> dict[str, JSON] | None:
+        """Give what all monitors' fits depend on; None where not all of it can be told."""
+        made_from = self._identity("model", self._source)
+        own = _code_of(type(classifier), self._folder)
+        if made_from is None or own is None or not in_memory_is_current(own):
+            return None
+        hardware = provenance.hardware()
+        return {
+            "testbed": testbed_digest().digest,
+            "versions": provenance.versions(),
+            "machine": {what: hardware[what] for what in ("machine", "system", "processor")},
+            "train": workload.train.content_hash,
+            "validation": workload.validation.content_hash,
+            "classes": workload.classes,
+            "classifier": {"made_from": made_from, "code": own.digest, "digest": classifier.digest},
+            "seed": seed,
+            "threads": self._threads,
+        }
+
+    def _identity(self, kind: Kind, component: Component) -> dict[str, JSON] | None:
+        """Give a component's identity; None where it would not tell everything, or not what is in memory."""
+        cls, identities = type(component), Identities(self._folder)
+        try:
+            json.dumps(component._arguments, allow_nan=False)  # whatever it tells of its parameters
+            target = f"{cls.__module__}:{cls.__qualname__}"
+            identity = identities.component(kind, target, component.name, component.parameters)
+            current = _code_of(cls, self._folder) is not None and identities.in_memory_is_current()
+        except (FarmError, TypeError, ValueError):
+            return None
+        return identity if current else None
+
+
+def _code_of(cls: type, folder: Path) -> CodeDigest | None:
+    """Give the code that a class is made by; None where that is in no file, or in another one."""
+    module = sys.modules.get(cls.__module__)
+    try:
+        if module is None or not module.__file__ or attrgetter(cls.__qualname__)(module) is not cls:
+            return None
+        code = code_digest([cls.__module__], folder)
+    except (AttributeError, FarmError):  # a class inside a function, a notebook, a module of no place
+        return None
+    return code if Path(module.__file__).resolve() in {file.resolve() for file in code.files} else None

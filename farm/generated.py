@@ -1,0 +1,180 @@
+"""Dear faults: what they make of a stream's instances is made once, and found again."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farm import provenance
+from farm.api import (
+    FAULT_MEASURES,
+    JSON,
+    Context,
+    FaultContext,
+    Faulted,
+    Faultload,
+    FaultTargets,
+    IntArray,
+    ModelSource,
+    NoCache,
+)
+from farm.errors import RequirementError, UserError
+from farm.identity import testbed_digest
+from farm.identity.loaded import loaded_code, loaded_identity
+from farm.threads import limited_threads
+
+CHUNK = 256
+"""At most so many images are attacked together, whatever the stream's batches are."""
+CHUNK_PIXELS = 2**22
+"""Fewer where images are large, since gradients take many times the memory of an image."""
+
+
+class Generated:
+    """The images, labels and measures that a fault made of some of its targets, on disk where they are kept.
+
+    Parameters
+    ----------
+    drawn
+        The places among the fault's targets, rising.
+    records
+        What was made of each.
+    """
+
+    def __init__(self, drawn: IntArray, records: NDArray[np.void]) -> None:
+        self._drawn, self._records = drawn, records
+
+    def read(self, places: IntArray) -> Faulted:
+        """Read what was made of the targets at these places."""
+        found = self._records[np.searchsorted(self._drawn, places)]
+        measured = {name: np.array(found[name]) for name in FAULT_MEASURES}
+        return Faulted(np.array(found["image"]), np.array(found["label"]), measured)
+
+
+def generate(
+    faultload: Faultload,
+    targets: FaultTargets,
+    severity: float | None,
+    drawn: IntArray,
+    context: FaultContext | None = None,
+    model: ModelSource | None = None,
+) -> Generated:
+    """Apply a fault to the drawn targets, or find in the cache what it made of them.
+
+    It is applied in the order of the targets and in chunks that depend on the images' size alone. So no pixel
+    depends on the stream's order and batches, as it otherwise does where gradients, which are sums, change in
+    their last bits with the batch and a sign turns a bit into a step.
+
+    `context` is what the fault was prepared with, `model` the recipe of the classifier. Without either, or
+    where code lies in no file, or in one that was changed since this process started, not all that makes the
+    images can be told: they are made in memory and not kept. What a black box cannot show, such as weights
+    that a function reads, its recipe must tell (`version`).
+    """
+    base = context.base if context else Context()
+    level = faultload.check_severity(severity)
+    shape = targets.split.images.shape
+    kind = record_type(shape)
+    step = chunk_size(shape)
+
+    def blocks() -> Iterator[NDArray[Any]]:
+        starts = range(0, len(drawn), step)
+        for start in base.progress.track(starts, f"making {faultload.name} images", len(starts)):
+            places = drawn[start : start + step]
+            indices = targets.indices[places]
+            images, ids = targets.split.images.read(indices), targets.split.ids[indices]
+            made = faultload.apply(images, targets.labels[places], ids, np.full(len(places), level))
+            records = np.zeros(len(places), kind)
+            records["image"], records["label"] = made.images, made.labels
+            for name in FAULT_MEASURES:
+                records[name] = made.measured.get(name, np.nan)
+            yield records.view(np.uint8).reshape(len(places), kind.itemsize)
+
+    # Whoever asks for the stream: what is kept was made on as many threads as its key says.
+    with limited_threads(base.threads):
+        key = None
+        if context is not None and len(drawn) and not isinstance(base.cache, NoCache):
+            try:
+                key = _key(faultload, targets, level, drawn, context, model)
+            except UserError as error:
+                base.progress.note(f"{error}; its images are made anew each time")
+        cache = NoCache() if key is None else base.cache
+        rows = cache.mapped("faults", key or {}, (len(drawn), kind.itemsize), "uint8", blocks)
+    return Generated(drawn, rows.view(kind)[:, 0])
+
+
+def _key(
+    faultload: Faultload,
+    targets: FaultTargets,
+    level: float,
+    drawn: IntArray,
+    context: FaultContext,
+    model: ModelSource | None,
+) -> dict[str, JSON]:
+    """Give everything that makes the images; raise where it cannot be told."""
+    base, classifier = context.base, context.classifier
+    if model is None:
+        raise RequirementError(
+            f"faultload '{faultload.name}': classifier '{classifier.name}' was not made by a recipe"
+        )
+    hardware = provenance.hardware()
+    return {
+        "faultload": loaded_identity("faultload", faultload, base.folder),
+        "severity": None if np.isnan(level) else level,
+        "seed": base.seed,
+        # All of its splits: a surrogate is trained on them, and a fault may show instances of others.
+        "workload": context.workload.content_hash,
+        "targets": targets.split.content_hash,
+        "drawn": _digest(targets.indices[drawn]),
+        "labels": _digest(targets.labels[drawn]),
+        "notes": dict(targets.notes),
+        "classifier": {
+            "made_from": loaded_identity("model", model, base.folder),
+            "code": loaded_code(type(classifier), base.folder, f"classifier '{classifier.name}'").digest,
+            "digest": classifier.digest,
+        },
+        "testbed": testbed_digest().digest,
+        "threads": base.threads,
+        "machine": {what: hardware[what] for what in ("machine", "system", "processor")},
+        "arithmetic": _arithmetic(),
+        "versions": dict(provenance.versions()),
+    }
+
+
+def _digest(numbers: IntArray) -> str:
+    return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
+
+
+def _arithmetic() -> str | None:
+    """Say which instructions of the processor torch uses, which may be told to use fewer than there are."""
+    if importlib.util.find_spec("torch") is None:
+        return None
+    import torch
+
+    return torch.backends.cpu.get_cpu_capability()
+
+
+def chunk_size(shape: tuple[int, int, int]) -> int:
+    """Say how many images of a shape are attacked together.
+
+    Examples
+    --------
+    >>> chunk_size((3, 32, 32)), chunk_size((3, 224, 224))
+    (256, 27)
+    """
+    return int(np.clip(CHUNK_PIXELS // int(np.prod(shape)), 1, CHUNK))
+
+
+def record_type(shape: tuple[int, int, int]) -> np.dtype[np.void]:
+    """Give the type of one instance's record: one array holds all, so that no part is kept without the rest.
+
+    Examples
+    --------
+    >>> record_type((3, 32, 32)).names
+    ('image', 'label', 'linf', 'l2', 'success')
+    """
+    measures = [(name, "<f8") for name in FAULT_MEASURES]
+    return np.dtype([("image", "<f4", shape), ("label", "<i8"), *measures], align=True)

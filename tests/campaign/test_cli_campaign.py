@@ -1,0 +1,312 @@
+"""Campaigns as a person meets them: the plan, what is computed, what is not, and what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from farm.campaign.folder import CampaignFolder
+from farm.cli import main
+from farm.readouts import Readouts
+from tests.campaign.small import (
+    FARM,
+    campaign,
+    cells,
+    check_same,
+    environment,
+    farm,
+    monitors_of,
+    written,
+)
+
+MODULE = '''
+import time
+import numpy as np
+from farm.api import Monitor
+
+class Plain(Monitor):
+    """A monitor of somebody's own."""
+    def _fit(self, data): return {}
+    def _load(self, state): pass
+    def _score(self, observation): return -observation.confidence
+
+class Raises(Plain):
+    def _score(self, observation): raise KeyError("nothing here")
+
+class ReturnsNan(Plain):
+    def _score(self, observation): return np.full(len(observation), np.nan)
+
+class Hangs(Plain):
+    def _score(self, observation):
+        time.sleep(3600)
+
+class Leaks(Plain):
+    held = []
+    def _score(self, observation):
+        self.held.append(np.ones(30_000_000))
+        time.sleep(0.01)
+        return -observation.confidence
+'''
+
+
+def small(tmp_path: Path, **changes: object) -> Path:
+    """Write a campaign of two cells, and a module of monitors beside it."""
+    (tmp_path / "mine.py").write_text(MODULE, encoding="utf-8")
+    old = time.time() - 60  # code that is younger than a process is not trusted to be what it runs
+    os.utime(tmp_path / "mine.py", (old, old))
+    values = {"faultloads": ["gaussian-noise"], "severities": [1, 3], "seeds": [0], **changes}
+    return written(tmp_path, campaign(**values))
+
+
+@pytest.fixture(autouse=True)
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_all_cells_are_computed_once_and_found_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path)
+    assert main(["run", str(file), "--out", "out"]) == 0
+    first = cells(tmp_path / "out")
+    assert list(first) == [
+        "tiny, means, gaussian-noise severity 1, seed 0",
+        "tiny, means, gaussian-noise severity 3, seed 0",
+    ]
+    assert all(monitors_of(one) == ["max-softmax", "second"] for one in first.values())
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/cells").rglob("*")}
+    capsys.readouterr()
+    assert main(["run", str(file), "--out", "out"]) == 0
+    assert "2 of 2 cells are there" in capsys.readouterr().out
+    assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out/cells").rglob("*")}
+
+
+def test_a_monitor_that_is_added_is_computed_alone(tmp_path: Path) -> None:
+    file = small(tmp_path)
+    assert main(["run", str(file), "--out", "out"]) == 0
+    before = cells(tmp_path / "out")
+    file = small(tmp_path, monitors=["mine:Plain", "max-softmax", {"name": "energy", "as": "second"}])
+    assert main(["run", str(file), "--out", "out"]) == 0
+    after = cells(tmp_path / "out")
+    for title, one in after.items():
+        assert monitors_of(one) == ["mine:Plain", "max-softmax", "second"]
+        passes = [each["monitors"] for each in one.run["passes"]]
+        assert passes == [["max-softmax", "second"], ["mine:Plain"]]
+        old, new = before[title].alarms, one.alarms
+        kept = new[new["monitor"] != "mine:Plain"].reset_index(drop=True)
+        assert kept.equals(old), "rows that were there are taken over, times and all"
+    assert len(list((tmp_path / "out/cells").iterdir())) == 2, "what the new cells contain is gone"
+    assert main(["run", str(file), "--out", "other"]) == 0
+    check_same(after, cells(tmp_path / "other"))
+
+
+def test_only_what_changed_is_computed_when_the_code_of_a_monitor_changes(tmp_path: Path) -> None:
+    file = small(tmp_path, monitors=["max-softmax", "mine:Plain"])
+    assert farm("run", file, "--out", "out", cwd=tmp_path).returncode == 0
+    before = cells(tmp_path / "out")
+    changed = MODULE.replace("return -observation.confidence", "return -2 * observation.confidence", 1)
+    (tmp_path / "mine.py").write_text(changed, encoding="utf-8")
+    told = farm("run", file, "--out", "out", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    for title, one in cells(tmp_path / "out").items():
+        assert [each["monitors"] for each in one.run["passes"]] == [["max-softmax"], ["mine:Plain"]]
+        scores = one.alarms.groupby("monitor")["score"].apply(np.array)
+        was = before[title].alarms.groupby("monitor")["score"].apply(np.array)
+        np.testing.assert_array_equal(scores["max-softmax"], was["max-softmax"])
+        np.testing.assert_array_equal(scores["mine:Plain"], 2 * was["mine:Plain"])
+
+
+def test_a_dry_run_changes_nothing_and_tells_the_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path)
+    assert main(["run", str(file), "--out", "out", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "2 cells: 2 to compute" in told
+    assert "gaussian-noise severity 3" in told
+    assert not (tmp_path / "out").exists()
+    assert main(["run", str(file), "--out", "out"]) == 0
+    file = small(tmp_path, severities=[1, 3, 5])
+    capsys.readouterr()
+    assert main(["run", str(file), "--out", "out", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "3 cells: 1 to compute, 2 there" in told
+    assert "1 new" in told
+
+
+def test_the_plan_as_json_names_every_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = small(tmp_path)
+    assert main(["run", str(file), "--out", "out", "--dry-run", "--format", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert [cell["state"] for cell in plan["cells"]] == ["missing", "missing"]
+    assert plan["cells"][0]["compute"] == ["max-softmax", "second"]
+    assert plan["cells"][0]["label"]["faultload"] == "gaussian-noise"
+
+
+def test_a_failing_monitor_fails_alone_and_is_tried_again_when_asked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path, monitors=["max-softmax", "mine:Raises", "mine:ReturnsNan"])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = capfd.readouterr()
+    assert "mine:Raises" in told.err
+    assert "nothing here" in told.err
+    assert "expected a finite number" in told.err
+    assert all(monitors_of(one) == ["max-softmax"] for one in cells(tmp_path / "out").values())
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1, "a failure stays one"
+    names = {path.name for path in (tmp_path / "out/cells").iterdir()}
+    assert main(["run", str(file), "--out", "out", "--quiet", "--retry-failed"]) == 1
+    again = {path.name for path in (tmp_path / "out/cells").iterdir()}
+    assert len(again) == 2
+    assert not names & again, "they were computed again"
+
+
+def test_a_hanging_monitor_costs_its_cell_no_more_than_itself(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path, severities=[1], monitors=["max-softmax", "mine:Hangs"], limits={"seconds": 10})
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = capfd.readouterr().err
+    assert "mine:Hangs" in told
+    assert "limit of 10 s" in told
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax"]
+    failures = {entry["name"]: entry["failure"] for entry in one.run["monitors"]}
+    assert failures["max-softmax"] is None
+    assert "did not come back" in failures["mine:Hangs"]
+
+
+def test_a_leaking_monitor_costs_its_cell_no_more_than_itself(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = small(
+        tmp_path,
+        severities=[1],
+        monitors=["max-softmax", "mine:Leaks"],
+        limits={"seconds": 120, "memory_gb": 1.5},
+        batch_size=2,
+    )
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    assert "memory" in capfd.readouterr().err
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax"]
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped"])
+def test_a_damaged_cell_is_found_said_and_computed_again(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], how: str
+) -> None:
+    file = small(tmp_path)
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    whole = cells(tmp_path / "out")
+    victim = sorted((tmp_path / "out/cells").glob("*/alarms.parquet"))[0]
+    content = bytearray(victim.read_bytes())
+    if how == "truncated":
+        del content[-10:]
+    else:
+        content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    capfd.readouterr()
+    assert main(["run", str(file), "--out", "out"]) == 0
+    assert "changed or truncated" in capfd.readouterr().err
+    check_same(whole, cells(tmp_path / "out"))
+
+
+def test_an_edited_campaign_tells_what_is_new_and_what_is_orphaned(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
+    capfd.readouterr()
+    assert main(["run", str(small(tmp_path, severities=[3, 5])), "--out", "out"]) == 0
+    told = capfd.readouterr().err
+    assert "1 new" in told
+    assert "1 orphan" in told
+    assert len(list((tmp_path / "out/cells").iterdir())) == 3, "nothing is removed unasked"
+    assert main(["cache", "prune", "out"]) == 0
+    assert len(list((tmp_path / "out/cells").iterdir())) == 2
+    assert main(["verify", "out"]) == 0
+
+
+def test_a_second_run_on_one_folder_is_told_of_the_first(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path, monitors=["max-softmax", "mine:Hangs"], limits={"seconds": 600})
+    process = subprocess.Popen([*FARM, "run", str(file), "--out", "out", "--quiet"], env=environment())
+    try:
+        deadline = time.monotonic() + 60
+        while CampaignFolder("out").holder() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert main(["run", str(file), "--out", "out"]) == 2
+        told = capfd.readouterr().err
+        assert "another `farm run` is at work" in told
+        assert str(process.pid) in told
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="whoever is root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    assert main(["run", str(small(tmp_path)), "--out", str(closed / "out")]) == 1
+    assert "choose a folder you may write to" in capfd.readouterr().err
+
+
+def test_mistakes_are_told_before_anything_is_computed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path, monitors=["max-softmax", {"name": "oob", "clusters": 0}])
+    assert main(["run", str(file), "--out", "out"]) == 2
+    told = capfd.readouterr().err
+    assert "clusters is 0" in told
+    assert not (tmp_path / "out/cells").exists()
+    assert main(["run", "quickstart", "--workers", "2"]) == 2
+    assert "is one experiment" in capfd.readouterr().err
+
+
+def test_results_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
+    file = written(tmp_path, campaign())
+    assert main(["run", str(file), "--out", "one", "--quiet"]) == 0
+    assert main(["run", str(file), "--out", "two", "--quiet", "--workers", "2"]) == 0
+    check_same(cells(tmp_path / "one"), cells(tmp_path / "two"))
+
+
+def test_a_cell_is_repeated_by_its_record(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
+    cell = sorted((tmp_path / "out/cells").iterdir())[0]
+    assert main(["run", str(cell / "run.json"), "--out", "again", "--quiet"]) == 0
+    assert "bit for bit" in capfd.readouterr().out
+    assert Readouts.load("again").instances.equals(Readouts.load(cell).instances) is False, "times differ"
+
+
+def test_a_campaign_is_compared_judged_and_exported_as_a_whole(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
+    capfd.readouterr()
+    assert main(["compare", "out"]) == 0
+    assert "2 sets" in capfd.readouterr().out
+    assert main(["judge", "out", "--format", "csv"]) == 0
+    assert "gaussian-noise" in capfd.readouterr().out
+    assert main(["export", "out", "--format", "csv", "--out", "all.csv"]) == 0
+    assert (tmp_path / "all.csv").read_text().count("\n") > 100
+    assert main(["status", "out"]) == 0
+    assert "2 of 2" in capfd.readouterr().out
+
+
+def test_the_shipped_campaign_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["run", "benchmark-small", "--dry-run", "--out", str(tmp_path / "out"), "--format", "json"]) == 0
+    )
+    plan = json.loads(capsys.readouterr().out)
+    assert len(plan["cells"]) >= 12
+    assert yaml.safe_load(json.dumps(plan)) == plan

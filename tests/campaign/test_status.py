@@ -1,0 +1,286 @@
+"""How far a campaign is: while it runs, after it was killed, and when nothing runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+
+import pytest
+
+from farm.campaign.course import Course
+from farm.campaign.estimate import Estimate
+from farm.campaign.folder import CampaignFolder
+from farm.campaign.jobs import News, Outcome
+from farm.campaign.status import REASONS_SHOWN, Running, Status, read_status, render, write_status
+from farm.commands import campaign as commands
+from farm.errors import DataError, ExperimentError
+from tests.campaign.made_campaigns import make_campaign
+
+RUNNING = Status(
+    name="signs",
+    state="running",
+    total=300,
+    done=11,
+    failed=1,
+    failed_monitors=2,
+    reasons=("signs, fog: it ran out of memory", "signs, snow: monitor 'oob': singular"),
+    running=(
+        Running("a" * 16, "signs, lenet, rain", "streaming", 12, 40, 4.4, "worker 1"),
+        Running("b" * 16, "signs, lenet, frost", "training", 3, None, 75.0, "worker 2"),
+        Running("c" * 16, "signs, lenet, jpeg"),
+    ),
+    started=1_700_000_000.0,
+    seconds_left=720.0,
+    workers=2,
+    folder="runs/signs",
+)
+
+
+def options(folder, **changes):
+    return argparse.Namespace(**{"folder": str(folder), "format": "table", "watch": False, **changes})
+
+
+def test_a_status_is_the_same_after_it_was_json():
+    again = Status.from_json(json.loads(json.dumps(RUNNING.to_json())))
+    assert again == RUNNING
+    assert isinstance(again.running[0], Running)
+
+
+def test_a_running_campaign_is_told_line_by_line(monkeypatch):
+    monkeypatch.setattr("farm.campaign.status.time.time", lambda: RUNNING.started + 125)
+    lines = render(RUNNING, alive=True).splitlines()
+    assert lines[0] == "signs: running: 11 of 300 cells done, 1 failed, 2 monitor failures"
+    assert lines[1] == "[" + "#" + "." * 39 + "]   3 %"
+    assert lines[2] == "about 12 min left, 2 workers, running for 2:05 min"
+    assert lines[3:] == [
+        "  worker 1: signs, lenet, rain: streaming 12/40, for 4 s",
+        "  worker 2: signs, lenet, frost: training 3, for 1:15 min",
+        "  signs, lenet, jpeg: starting, for 0 s",
+        "  failed: signs, fog: it ran out of memory",
+        "  failed: signs, snow: monitor 'oob': singular",
+        "  ... and 1 more: `farm verify runs/signs` tells all",
+        "logs: runs/signs/logs/",
+    ]
+
+
+def test_a_campaign_whose_process_is_gone_is_not_running():
+    text = render(RUNNING, alive=False)
+    assert text.startswith(
+        "signs: stopped (its process is gone): `farm run ...` continues: 11 of 300 cells done, 1 failed"
+    )
+    assert "worker 1" not in text
+    assert "left" not in text
+    assert "--retry-failed" in text
+
+
+@pytest.mark.parametrize(
+    ("state", "told"), [("finished", "signs: finished: 11"), ("interrupted", "continues: 11")]
+)
+def test_other_states_are_said_as_they_are(state, told):
+    assert told in render(replace(RUNNING, state=state), alive=False).splitlines()[0]
+    assert "gone" not in render(replace(RUNNING, state=state), alive=False)
+
+
+def test_before_anything_is_known_no_time_is_told():
+    assert "time left not known yet, 1 worker" in render(replace(RUNNING, seconds_left=None, workers=1), True)
+
+
+def test_a_campaign_without_cells_is_no_error():
+    assert "100 %" in render(Status("none", "finished", 0, 0), alive=False)
+
+
+# From a folder -----------------------------------------------------------------------------------------
+
+
+def test_a_finished_campaign_is_counted_in_its_folder(tmp_path):
+    folder = make_campaign(tmp_path / "all", n=3)
+    status, alive = read_status(folder)
+    assert not alive
+    assert (status.name, status.state, status.total, status.done) == ("small", "finished", 3, 3)
+    assert (status.failed, status.failed_monitors, status.reasons) == (0, 0, ())
+    assert status.folder == str(tmp_path / "all")
+
+
+def test_an_old_status_is_not_believed_when_nobody_is_at_work(tmp_path):
+    folder = make_campaign(tmp_path / "all", n=3, missing=1)
+    write_status(folder.status, replace(RUNNING, done=299))
+    status, alive = read_status(folder)
+    assert not alive
+    assert (status.state, status.total, status.done) == ("stopped", 3, 2)
+    write_status(folder.status, replace(RUNNING, state="interrupted"))
+    assert read_status(folder)[0].state == "interrupted"
+
+
+def test_failed_cells_and_monitors_are_told_with_their_reasons(tmp_path):
+    folder = make_campaign(tmp_path / "all", n=3, missing=1, failing=True)
+    record = folder.record()["cells"][2]
+    folder.note_failure(record["id"], record["title"], "over-time", "it passed its limit of 10 s")
+    status, _ = read_status(folder)
+    assert (status.state, status.done, status.failed, status.failed_monitors) == ("finished", 2, 1, 2)
+    assert status.reasons[0].startswith("tiny, means, negative severity 3, seed 0: monitor 'broken'")
+    assert status.reasons[2] == "tiny, means, negative severity 3, seed 2: it passed its limit of 10 s"
+
+
+def test_a_damaged_record_is_told_not_raised(tmp_path):
+    folder = make_campaign(tmp_path / "all", n=1)
+    (record,) = folder.cells.glob("*/run.json")
+    record.write_text("{")
+    assert "is it truncated?" in read_status(folder)[0].reasons[0]
+
+
+def test_while_somebody_is_at_work_the_status_is_theirs(tmp_path):
+    folder = make_campaign(tmp_path / "all", n=3, missing=2)
+    with folder.lock():
+        assert read_status(folder) == (replace(read_status(folder)[0], state="running", done=1), True)
+        write_status(folder.status, replace(RUNNING, started=1.0))  # of a process killed long ago
+        assert read_status(folder)[0].total == 3
+        write_status(folder.status, replace(RUNNING, started=time.time()))
+        status, alive = read_status(folder)
+        assert alive
+        assert (status.total, status.running) == (300, RUNNING.running)
+        folder.status.write_text("{")
+        assert read_status(folder)[0].total == 3
+    assert read_status(folder)[1] is False
+
+
+def test_whoever_is_at_work_has_not_finished(tmp_path):
+    folder = make_campaign(tmp_path / "all", n=1)
+    with folder.lock():
+        assert read_status(folder)[0].state == "running"
+    assert read_status(folder)[0].state == "finished"
+
+
+def test_what_is_no_campaign_is_told(tmp_path):
+    with pytest.raises(DataError, match="is no folder; expected a campaign's"):
+        read_status(CampaignFolder(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=r"holds no campaign\.json"):
+        read_status(CampaignFolder(tmp_path))
+
+
+# The course --------------------------------------------------------------------------------------------
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def course(clock, **changes):
+    todo = [
+        {"id": name, "title": f"title of {name}", "workload": "signs", "classifier": "lenet"}
+        for name in "abcd"
+    ]
+    known = {"name": "small", "total": 10, "done": 5, "failed": 1, "workers": 2, "folder": "out"}
+    return Course(**{**known, "todo": todo, "clock": clock, **changes})
+
+
+def test_the_course_of_a_campaign_is_followed():
+    clock = Clock()
+    followed = course(clock, estimate=Estimate(40.0, None, "a guess"))
+    assert followed.status().seconds_left == 40.0
+    followed.begin("a", "worker 1")
+    followed.news(News("b", "fitting", 1, 2))
+    clock.now = 3.0
+    followed.news(News("a", "streaming", 7, 9))
+    followed.news(News("a", note="something to say"))
+    assert followed.status().running == (
+        Running("a", "title of a", "streaming", 7, 9, 3.0, "worker 1"),
+        Running("b", "title of b", "fitting", 1, 2, 3.0),
+    )
+    clock.now = 4.0
+    assert followed.finished(Outcome("a", "done", failures={"odin": "odin: singular"}, seconds=4.0)) == [
+        "odin: singular"
+    ]
+    assert followed.finished(Outcome("b", "crashed", reason="it was killed", seconds=4.0)) == [
+        "it was killed"
+    ]
+    status = followed.status("interrupted")
+    assert (status.state, status.total, status.done, status.failed) == ("interrupted", 10, 6, 2)
+    assert status.failed_monitors == 1
+    assert status.reasons == ("title of a: odin: singular", "title of b: it was killed")
+    assert status.running == ()
+    assert status.seconds_left == pytest.approx(8.0)
+    assert (status.workers, status.folder) == (2, "out")
+    assert followed.over == 8
+
+
+def test_only_the_first_reasons_are_kept():
+    followed = course(Clock())
+    for name in "abcd":
+        followed.finished(Outcome(name, "done", failures={"x": "x", "y": "y"}))
+    status = followed.status()
+    assert len(status.reasons) == REASONS_SHOWN
+    assert status.failed_monitors == 8
+
+
+def test_a_cell_nobody_announced_is_followed_by_its_id():
+    followed = course(Clock(), todo=[])
+    followed.news(News("z", "streaming"))
+    assert followed.running[0].title == "z"
+    followed.finished(Outcome("z", "done", seconds=1.0))
+    assert (followed.done, followed.running) == (6, [])
+
+
+# The command -------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_a_table(tmp_path, capsys):
+    folder = make_campaign(tmp_path / "all", n=2, missing=1)
+    assert commands.status(options(folder.path)) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(
+        "small: stopped (its process is gone): `farm run ...` continues: 1 of 2 cells done\n"
+    )
+    assert "50 %" in told
+    assert f"logs: {folder.path}/logs/\n" in told
+
+
+def test_the_command_prints_json(tmp_path, capsys):
+    folder = make_campaign(tmp_path / "all", n=2)
+    assert commands.status(options(folder.path, format="json")) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["alive"], told["state"], told["done"], told["total"]) == (False, "finished", 2, 2)
+
+
+def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    folder = make_campaign(tmp_path / "all", n=2)
+    slept = []
+    with folder.lock():
+        write_status(folder.status, replace(RUNNING, started=time.time()))
+        lock = folder.holder
+        monkeypatch.setattr(commands, "CampaignFolder", lambda path: folder)
+        monkeypatch.setattr(folder, "holder", lambda: lock() if len(slept) < 2 else None)
+        monkeypatch.setattr(commands.time, "sleep", slept.append)
+        assert commands.status(options(folder.path, watch=True)) == 0
+    told = capsys.readouterr().out
+    assert slept == [2.0, 2.0]
+    assert "worker 1: signs, lenet, rain: streaming 12/40" in told
+    assert "small: finished: 2 of 2 cells done" in told
+
+
+def test_ctrl_c_ends_the_watching_only(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    folder = make_campaign(tmp_path / "all", n=1, missing=1)
+
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.time, "sleep", interrupt)
+    with folder.lock():
+        assert commands.status(options(folder.path, watch=True)) == 0
+    assert "small: running: 0 of 1 cells done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("style", ["table", "json"])
+def test_watching_needs_a_terminal(tmp_path, style):
+    folder = make_campaign(tmp_path / "all", n=1)
+    with pytest.raises(ExperimentError, match="--watch draws in a terminal"):
+        commands.status(options(folder.path, watch=True, format=style))

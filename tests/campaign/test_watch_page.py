@@ -1,0 +1,221 @@
+"""The page that says who is at work: what one writes, another reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from farm.campaign import watch_page
+from farm.campaign.watch_page import PageWriter, WatchPage
+
+MONITORS = ["quick", "slow", "third"]
+
+
+@pytest.fixture
+def page():
+    with WatchPage() as page:
+        page.clear(MONITORS)
+        yield page
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Let a test say what time it is, and how much memory there is."""
+
+    class Clock:
+        now, resident = 1000.0, 50_000_000
+
+    monkeypatch.setattr(watch_page.time, "monotonic", lambda: Clock.now)
+    monkeypatch.setattr(watch_page._OwnMemory, "resident", lambda self: Clock.resident)
+    return Clock
+
+
+def call(writer, clock, monitor, seconds=0.0, growth=0, doing="scoring"):
+    writer.begin(monitor, doing)
+    clock.now += seconds
+    clock.resident += growth
+    writer.end()
+
+
+def test_a_cell_begins_with_its_writer(page, clock):
+    assert page.began is None
+    with PageWriter(page.descriptor, MONITORS):
+        clock.now += 5
+        assert (page.began, page.resident_before) == (1000.0, 50_000_000)
+        assert page.at_work() is None
+
+
+def test_who_is_at_work(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        writer.begin("third", "fitting")
+        clock.now += 2
+        taken = page.at_work()
+        assert (taken.monitor, taken.doing, taken.amount) == ("third", "fitting", 2.0)
+        writer.end()
+        assert page.at_work() is None
+
+
+def test_one_that_does_not_come_back_is_the_culprit(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "quick", 3)
+        writer.begin("slow", "fitting")
+        clock.now += 6
+        culprit = page.culprit_of_time(limit=10, now=clock.now)
+    assert (culprit.monitor, culprit.doing, culprit.amount, culprit.at_work) == ("slow", "fitting", 6.0, True)
+
+
+def test_many_slow_calls_add_up(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        for _ in range(6):
+            call(writer, clock, "slow", 1)
+            call(writer, clock, "quick", 0.5)
+        assert page.culprit_of_time(limit=12, now=clock.now) is None  # half of it is not more than half
+        writer.begin("slow", "scoring")
+        clock.now += 0.1
+        culprit = page.culprit_of_time(limit=12, now=clock.now)
+    assert (culprit.monitor, culprit.at_work) == ("slow", False)
+    assert culprit.amount == pytest.approx(6.1)
+
+
+def test_time_outside_of_monitors_is_the_cells_own(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "slow", 4)
+        clock.now += 6
+        assert page.culprit_of_time(limit=10, now=clock.now) is None
+
+
+def test_memory_is_counted_above_what_the_process_had(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "quick", growth=30)
+        call(writer, clock, "slow", growth=100)
+        clock.resident += 40
+        culprit = page.culprit_of_memory(clock.resident)
+        assert (culprit.monitor, culprit.amount, culprit.at_work) == ("slow", 100, False)
+        clock.resident += 30
+        assert page.culprit_of_memory(clock.resident) is None  # 100 of 200
+        writer.begin("third", "fitting")
+        clock.resident += 500
+        culprit = page.culprit_of_memory(clock.resident)
+    assert (culprit.monitor, culprit.doing, culprit.amount, culprit.at_work) == (
+        "third",
+        "fitting",
+        500,
+        True,
+    )
+
+
+def test_memory_that_is_given_back_does_not_count(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "slow", growth=1000)
+        call(writer, clock, "slow", growth=-1000)
+        assert page.culprit_of_memory(clock.resident) is None
+        clock.resident += 10
+        assert page.culprit_of_memory(clock.resident) is None
+
+
+def test_a_name_that_is_none_of_the_cells_is_nobodys(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "stranger", 100, 100)
+        assert page.culprit_of_time(limit=10, now=clock.now) is None
+        writer.begin("stranger", "scoring")
+        clock.now += 100
+        assert page.at_work() is None
+        assert page.culprit_of_time(limit=10, now=clock.now) is None
+
+
+def test_the_cell_before_is_forgotten_and_there_may_be_many_monitors(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "slow", 100)
+        writer.begin("quick", "scoring")
+    many = [f"monitor {i}" for i in range(1000)]
+    page.clear(many)
+    assert (page.began, page.at_work(), page.culprit_of_time(10, clock.now)) == (None, None, None)
+    with PageWriter(page.descriptor, many) as writer:
+        call(writer, clock, "monitor 999", 9)
+    assert page.culprit_of_time(10, clock.now).monitor == "monitor 999"
+    page.clear([])
+    with PageWriter(page.descriptor, []) as writer:
+        call(writer, clock, "slow", 9)
+    assert page.culprit_of_time(10, clock.now) is None
+
+
+def test_what_is_too_long_is_cut_and_what_is_torn_is_read(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        writer.begin("slow", "é" * 100)
+        clock.now += 8
+        assert page.culprit_of_time(10, clock.now).doing == "é" * 12
+        writer.begin("slow", "x" + "é" * 100)
+        assert page.at_work().doing.startswith("xé")
+    for torn in (b"\xff" * 8, b"\x7f" * 8):
+        for place in range(0, 40, 8):
+            page._page[place : place + 8] = torn
+            for seen in (page.at_work(), page.culprit_of_time(10, clock.now), page.culprit_of_memory(10**9)):
+                assert seen is None or seen.monitor in MONITORS
+
+
+WRITING = """
+import sys
+from farm.campaign.watch_page import PageWriter
+writer = PageWriter(int(sys.argv[1]), ["quick", "slow", "third"])
+writer.begin("quick", "scoring")
+writer.end()
+writer.begin("slow", "scoring")
+kept = b"x" * 50_000_000
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_process_writes_it_with_the_same_clock(page):
+    """What a process wrote is there after it was killed, and its clock and memory are the real ones."""
+    before = time.monotonic()
+    command = [sys.executable, "-c", WRITING, str(page.descriptor)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[page.descriptor]
+    ) as process:
+        assert process.stdout.readline() == b"begun\n"
+        after = time.monotonic()
+        process.kill()
+    assert before < page.began < after
+    assert 1_000_000 < page.resident_before < 1_000_000_000
+    assert page.at_work().monitor == "slow"
+    culprit = page.culprit_of_time(limit=1000, now=after + 1000)
+    assert (culprit.monitor, culprit.at_work) == ("slow", True)
+    assert 1000 < culprit.amount < 1000 + after - before
+    assert page.culprit_of_memory(page.resident_before + 50_000_000).monitor == "slow"
+
+
+def test_own_memory_is_seen_to_grow(page):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        writer.begin("quick", "scoring")
+        writer.end()
+        writer.begin("slow", "scoring")
+        taken = b"x" * 200_000_000
+        writer.end()
+        culprit = page.culprit_of_memory(page.resident_before + len(taken))
+    assert culprit.monitor == "slow"
+    assert culprit.amount == pytest.approx(2e8, rel=0.1)
+
+
+def test_telling_costs_little(page):
+    """A begin and an end take a few microseconds; the bound is for a busy machine."""
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        best = float("inf")
+        for _ in range(20):
+            started = time.perf_counter()
+            for _ in range(500):
+                writer.begin("slow", "scoring")
+                writer.end()
+            best = min(best, (time.perf_counter() - started) / 500)
+    assert best < 30e-6
+
+
+def test_a_page_that_was_closed_says_so():
+    page = WatchPage()
+    with pytest.raises(ValueError, match="not called"):
+        page.at_work()
+    page.close()
+    page.close()

@@ -1,0 +1,467 @@
+"""Fitted monitors are found again, bit for bit as if they were fitted, and only where all is the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import farm.fitted
+import farm.identity.component
+from farm.api import LAST_HIDDEN, CalibrationRule, Monitor, Needs, NoCache
+from farm.cache import DiskCache
+from farm.errors import RequirementError
+from farm.files import json_digest
+from farm.fitted import KIND
+from farm.fitted_state import RECORD
+from farm.fitting import fit_monitors
+from farm.testbed import Testbed
+from farm.testing.fakes import FakeClassifier, FakeMonitor, TinyModel, TinySource
+from tests.monitors.making import NAMES, make
+
+
+class Notes:
+    """A progress that remembers what it was told."""
+
+    def __init__(self):
+        self.said, self.tracked = [], []
+
+    def track(self, items, description, total=None):
+        self.tracked.append(description)
+        return iter(items)
+
+    def note(self, message):
+        self.said.append(message)
+
+
+class Mean(Monitor):
+    """Learns the mean image, and counts its fits; refuses so many states."""
+
+    fits = refusals = 0
+
+    def __init__(self, *, shift: float = 0.0) -> None:
+        self._shift = shift
+
+    def _fit(self, data):
+        Mean.fits += 1
+        mean = np.mean([o.images.mean(axis=0) for o, _ in data], axis=0)
+        return {
+            "mean": np.asfortranarray(mean + self._shift),
+            "n": np.array(3),
+            "names": np.array(["é", "b"]),
+        }
+
+    def _load(self, state):
+        if Mean.refusals:
+            Mean.refusals -= 1
+            raise ValueError("not like this")
+        self._mean, self._names = state["mean"], state["names"]
+
+    def _score(self, observation):
+        return np.abs(observation.images - self._mean).mean(axis=(1, 2, 3))
+
+    def notes(self):
+        return {"names": self._names.tolist()}
+
+
+class Forgetful(Mean):
+    """Keeps what it learned beside its state."""
+
+    def _fit(self, data):
+        self._scale = 2.0
+        return super()._fit(data)
+
+    def _score(self, observation):
+        return super()._score(observation) * getattr(self, "_scale", 1.0)
+
+
+class Body(Mean):
+    """Was made with what cannot be written down, and tells it as text."""
+
+    def __init__(self, *, body=len) -> None:
+        super().__init__()
+
+    @property
+    def parameters(self):
+        return {"body": "len"}
+
+
+@pytest.fixture(autouse=True)
+def counted():
+    Mean.fits = Mean.refusals = 0
+
+
+@pytest.fixture(autouse=True)
+def unchanged(monkeypatch):
+    """Take the files for those that were imported: whoever works on them may just have written one."""
+    for module in (farm.fitted, farm.identity.component):
+        monkeypatch.setattr(module, "in_memory_is_current", lambda code: True)
+
+
+@pytest.fixture
+def notes():
+    return Notes()
+
+
+@pytest.fixture
+def bed(tmp_path, notes):
+    def bed(seed=0, *, threads=1, model=None, source=None, cache=None, folder=tmp_path):
+        cache = cache or DiskCache(tmp_path / "cache", notes)
+        made = Testbed(seed, threads=threads, folder=folder, cache=cache, progress=notes)
+        workload = made.workload(source or TinySource())
+        return made, made.classifier(model or TinyModel(), workload), workload
+
+    return bed
+
+
+def fitted(bed, *monitors, rules=None, **settings):
+    """Fit monitors with a new testbed, workload and classifier, as another process would."""
+    made, classifier, workload = bed(**settings)
+    chosen = {m.name: CalibrationRule() for m in monitors} | (rules or {})
+    assert made.fit_all(monitors, classifier, workload, chosen) == {}
+    return classifier, workload
+
+
+def entries(folder):
+    return sorted(path.parent.name for path in (folder / "cache").glob(f"{KIND}/*/entry.json"))
+
+
+def same(one, other):
+    assert one.state.keys() == other.state.keys()
+    for name, array in one.state.items():
+        again = other.state[name]
+        assert (array.dtype, array.shape, array.tobytes()) == (again.dtype, again.shape, again.tobytes())
+        assert array.flags.c_contiguous == again.flags.c_contiguous
+        assert again.flags.writeable
+        assert again.flags.aligned
+    assert json.dumps(dict(one.notes())) == json.dumps(dict(other.notes()))
+    assert one.calibration.record() == other.calibration.record()
+    assert one.nbytes == other.nbytes
+
+
+def test_a_fitted_monitor_is_found_again_and_is_the_same(bed, notes, tmp_path) -> None:
+    first, second = Mean(), Mean()
+    fitted(bed, first)
+    assert (Mean.fits, notes.said) == (1, [])
+    notes.tracked.clear()
+    classifier, workload = fitted(bed, second)
+    assert Mean.fits == 1
+    assert classifier.calls == 0
+    assert notes.said == ["1 fitted monitor found in the cache"]
+    assert notes.tracked == []
+    same(first, second)
+    seen = classifier.observe(workload.test.images.read(np.arange(50)))
+    assert first.score(seen).tobytes() == second.score(seen).tobytes()
+    assert second.classifier.inner is classifier
+    assert len(entries(tmp_path)) == 1
+
+
+def test_every_registered_monitor_is_found_as_it_would_be_fitted(tmp_path, notes) -> None:
+    made = {}
+    for name in NAMES:
+        try:
+            made[name] = [make(name) for _ in range(3)]
+        except RequirementError:
+            continue  # an extra that is not installed
+    assert len(made) > 30
+    cache = DiskCache(tmp_path / "cache")
+    fresh, _, found = columns = [[monitors[i] for monitors in made.values()] for i in range(3)]
+    for monitors, where in zip(columns, (NoCache(), cache, cache), strict=True):
+        bed = Testbed(cache=where, progress=notes, folder=tmp_path)
+        workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
+        classifier = bed.classifier({"name": "lenet", "epochs": 2}, workload)
+        rules = {m.name: CalibrationRule() for m in monitors}
+        assert bed.fit_all(monitors, classifier, workload, rules) == {}
+    assert notes.said == [f"{len(made)} fitted monitors found in the cache"]
+    test = workload.test
+    for monitor, again in zip(fresh, found, strict=True):
+        same(monitor, again)
+        for images in (test.images.read(np.arange(100)), 1 - test.images.read(np.arange(100, 150))):
+            n = len(images)
+            needs = monitor.needs
+            seen = classifier.observe(
+                images, needs.layers, ids=test.ids[:n], track=test.groups[:n], members=needs.members
+            )
+            assert monitor.score(seen).tobytes() == again.score(seen).tobytes(), monitor.name
+
+
+@pytest.mark.parametrize(
+    ("changed", "settings"),
+    [
+        ({"shift": 0.5}, {}),
+        ({}, {"seed": 1}),
+        ({}, {"threads": 2}),
+        ({}, {"source": TinySource(seed=1)}),
+        ({}, {"source": TinySource(classes=("elm", "fir", "oak", "yew"))}),
+        ({}, {"rules": {"mean": CalibrationRule(accept=0.9)}}),
+        ({}, {"rules": {"mean": CalibrationRule("per-class")}}),
+        ({"name": "other"}, {}),
+    ],
+    ids=["parameter", "seed", "threads", "data", "classes", "share", "rule", "name"],
+)
+def test_what_was_made_otherwise_is_fitted(bed, tmp_path, changed, settings) -> None:
+    fitted(bed, Mean())
+    name = changed.pop("name", "mean")
+    monitor = Mean(**changed)
+    monitor.name = name
+    fitted(bed, monitor, **settings)
+    assert Mean.fits == 2
+    assert len(entries(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("what", ["train", "validation", "classes", "test"])
+def test_other_data_are_fitted_and_test_data_have_no_part_in_it(bed, what) -> None:
+    fitted(bed, Mean())
+    made, classifier, workload = bed()
+    other = TinySource(seed=1).load(made.context)
+    new = ("w", "x", "y", "z") if what == "classes" else getattr(other, what)
+    changed = replace(workload, **{what: new})
+    assert made.fit_all([Mean()], classifier, changed, {"mean": CalibrationRule()}) == {}
+    assert Mean.fits == (1 if what == "test" else 2)
+
+
+@pytest.mark.parametrize("what", ["code", "testbed", "versions", "processor", "classifier"])
+def test_what_the_code_or_the_machine_would_make_otherwise_is_fitted(bed, monkeypatch, what) -> None:
+    fitted(bed, Mean())
+    if what == "code":
+        real = farm.identity.component.code_digest
+
+        def changed(modules, folder, **more):
+            code = real(modules, folder, **more)
+            return replace(code, digest="other") if __name__ in modules else code
+
+        monkeypatch.setattr(farm.identity.component, "code_digest", changed)
+    elif what == "testbed":
+        other = replace(farm.fitted.testbed_digest(), digest="other")
+        monkeypatch.setattr(farm.fitted, "testbed_digest", lambda: other)
+    elif what == "versions":
+        monkeypatch.setattr("farm.provenance.versions", lambda: {"numpy": "0.1"})
+    elif what == "processor":
+        machine = {"machine": "m", "system": "s", "processor": "another", "cores": 2}
+        monkeypatch.setattr("farm.provenance.hardware", lambda: machine)
+    else:
+        monkeypatch.setattr(FakeClassifier, "digest", "other")
+    fitted(bed, Mean())
+    assert Mean.fits == 2
+
+
+def test_the_number_of_cores_does_not_matter(bed, monkeypatch) -> None:
+    fitted(bed, Mean())
+    monkeypatch.setattr("os.cpu_count", lambda: 77)
+    fitted(bed, Mean())
+    assert Mean.fits == 1
+
+
+def test_only_those_that_are_not_found_are_fitted_and_only_what_they_need_is_observed(bed, notes) -> None:
+    fitted(bed, Hidden())
+    notes.tracked.clear()
+    seen = []
+    fitted(bed, Hidden(), Watching(seen=seen, name="watching"))  # which needs no layer
+    assert notes.said == ["1 fitted monitor found in the cache"]
+    assert notes.tracked == ["observing train data", "observing validation data", "fitting monitors"]
+    assert Mean.fits == 1
+    assert seen == [()]
+
+
+class Hidden(Mean):
+    """Needs a layer."""
+
+    @property
+    def needs(self):
+        return Needs(layers=(LAST_HIDDEN,))
+
+
+class Watching(FakeMonitor):
+    """Tells which layers there were when it was fitted."""
+
+    def __init__(self, *, seen, name) -> None:
+        super().__init__(name=name)
+        self._seen = seen
+
+    def _fit(self, data):
+        observation, _ = next(iter(data))
+        self._seen.append(tuple(observation.activations))
+        return {}
+
+
+@pytest.mark.parametrize("make", [Forgetful, lambda: Body(body=len)], ids=["state", "arguments"])
+def test_what_could_not_be_restored_is_fitted_each_time_without_a_word(bed, notes, tmp_path, make) -> None:
+    first, second = make(), make()
+    fitted(bed, first)
+    classifier, workload = fitted(bed, second)
+    assert (Mean.fits, notes.said, entries(tmp_path)) == (2, [], [])
+    seen = classifier.observe(workload.test.images.read(np.arange(50)))
+    assert first.score(seen).tobytes() == second.score(seen).tobytes()
+    assert first.calibration == second.calibration
+
+
+def test_a_monitor_that_lies_in_no_file_is_fitted_each_time(bed, tmp_path, monkeypatch) -> None:
+    class Local(Mean):
+        pass
+
+    notebook = ModuleType("notebook")
+    exec("from tests.test_fitted import Mean\nclass Typed(Mean): pass", vars(notebook))
+    monkeypatch.setitem(sys.modules, "notebook", notebook)
+    for cls in (Local, notebook.Typed):
+        cls.__module__ = "notebook" if cls is not Local else __name__
+        for _ in range(2):
+            fitted(bed, cls())
+    assert Mean.fits == 4
+    assert entries(tmp_path) == []
+
+
+def test_code_that_is_newer_than_the_process_is_fitted_each_time(tmp_path, notes, monkeypatch, bed) -> None:
+    monkeypatch.undo()
+    (tmp_path / "mine_of_today.py").write_text("from tests.test_fitted import Mean\nclass Mine(Mean): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from importlib import import_module
+
+    mine = import_module("mine_of_today")
+    for _ in range(2):
+        fitted(bed, mine.Mine())
+    assert Mean.fits == 2
+    assert entries(tmp_path) == []
+
+
+@pytest.mark.parametrize("where", ["monitor", "classifier"])
+def test_where_the_code_in_memory_may_be_older_all_are_fitted(bed, monkeypatch, tmp_path, where) -> None:
+    fitted(bed, Mean())
+    module = farm.identity.component if where == "monitor" else farm.fitted
+    monkeypatch.setattr(module, "in_memory_is_current", lambda code: False)
+    fitted(bed, Mean())
+    assert Mean.fits == 2
+
+
+def test_on_a_classifier_that_no_recipe_made_all_are_fitted(bed, tmp_path) -> None:
+    for _ in range(2):
+        made, _, workload = bed()
+        box = FakeClassifier(lambda images: np.full((len(images), 4), 0.25), workload.classes)
+        assert made.fit_all([Mean()], box, workload, {"mean": CalibrationRule()}) == {}
+    assert Mean.fits == 2
+    assert entries(tmp_path) == []
+
+
+def test_without_a_cache_all_are_fitted(bed, tmp_path, notes) -> None:
+    for _ in range(2):
+        fitted(bed, Mean(), cache=NoCache())
+    assert (Mean.fits, notes.said) == (2, [])
+
+
+def test_without_a_testbed_nothing_is_kept(tiny, classifier) -> None:
+    for _ in range(2):
+        assert fit_monitors([Mean()], classifier, tiny) == {}
+    assert Mean.fits == 2
+
+
+def test_a_damaged_entry_is_said_and_fitted_anew(bed, notes, tmp_path) -> None:
+    first, second = Mean(), Mean()
+    fitted(bed, first)
+    (file,) = (tmp_path / "cache").glob(f"{KIND}/*/arrays.safetensors")
+    file.write_bytes(file.read_bytes()[:-1])
+    fitted(bed, second)
+    assert Mean.fits == 2
+    (note,) = notes.said
+    assert (
+        note
+        == f"cache: {file} was changed or truncated: its checksum differs from the record; making it again"
+    )
+    same(first, second)
+    fitted(bed, Mean())
+    assert Mean.fits == 2
+
+
+def test_a_state_that_a_monitor_refuses_is_said_and_fitted_anew_and_replaced(bed, notes, tmp_path) -> None:
+    fitted(bed, Mean())
+    Mean.refusals = 1
+    fitted(bed, Mean())
+    assert notes.said == [
+        "cache: the fitted monitor 'mean' cannot be restored: monitor 'mean' failed in load: "
+        "ValueError: not like this; fitting it anew"
+    ]
+    fitted(bed, Mean())
+    assert Mean.fits == 2
+    assert len(entries(tmp_path)) == 1
+
+
+def test_other_notes_than_were_kept_are_said_and_it_is_fitted_anew(bed, notes, monkeypatch) -> None:
+    fitted(bed, Mean())
+    with monkeypatch.context() as patch:
+        patch.setattr(Mean, "notes", lambda self: {"library": "2.0"})
+        fitted(bed, Mean())
+    assert Mean.fits == 2
+    assert notes.said[0].startswith(
+        "cache: the fitted monitor 'mean' has the notes {'library': '2.0'}, and had"
+    )
+    fitted(bed, Mean())  # and what was kept then is not what is found now
+    assert Mean.fits == 3
+
+
+def test_a_record_without_its_parts_is_said_and_fitted_anew(bed, notes, tmp_path) -> None:
+    fitted(bed, Mean())
+    (folder,) = (tmp_path / "cache" / KIND).iterdir()
+    key = json.loads((folder / "entry.json").read_text())["key"]
+    assert json_digest({"schema": 1, "key": key}) == folder.name
+    cache = DiskCache(tmp_path / "cache")
+    cache.forget(KIND, key)
+    cache.arrays(KIND, key, lambda: {RECORD: np.frombuffer(b"{}", np.uint8)})
+    fitted(bed, Mean())
+    assert Mean.fits == 2
+    assert "cannot be restored: KeyError: 'arrays'; fitting it anew" in notes.said[0]
+
+
+def test_a_monitor_that_fails_is_not_kept_and_fails_again(bed, tmp_path) -> None:
+    for _ in range(2):
+        made, classifier, workload = bed()
+        bad = Mean(shift=1e400)
+        bad.name = "bad"
+        rules = {"bad": CalibrationRule(), "mean": CalibrationRule()}
+        failures = made.fit_all([bad, Mean()], classifier, workload, rules)
+        assert list(failures) == ["bad"]
+        assert len(entries(tmp_path)) == 1
+    assert Mean.fits == 3
+
+
+def test_what_another_process_fits_meanwhile_is_waited_for_and_taken(bed, tmp_path, monkeypatch) -> None:
+    first, second = Mean(), Mean()
+    fitted(bed, first)
+    # As it is for who looked before the other was done.
+    looked = []
+    real = DiskCache.find
+
+    def too_early(self, kind, key):
+        looked.append(kind)
+        return None if kind == KIND else real(self, kind, key)
+
+    monkeypatch.setattr(DiskCache, "find", too_early)
+    fitted(bed, second)
+    assert looked == [KIND]
+    assert Mean.fits == 1
+    same(first, second)
+
+
+class Told:
+    """A watch that remembers."""
+
+    def __init__(self):
+        self.said = []
+
+    def begin(self, monitor, doing):
+        self.said.append((monitor, doing))
+
+    def end(self):
+        self.said.append("end")
+
+
+def test_the_watch_is_told_of_fits_and_restorings(tmp_path, tiny) -> None:
+    for turn in range(2):
+        watch = Told()
+        bed = Testbed(cache=DiskCache(tmp_path / "cache"), folder=tmp_path, watch=watch)
+        classifier = bed.classifier(TinyModel(), tiny)
+        bed.fit_all([Mean()], classifier, tiny, {"mean": CalibrationRule()})
+        one = [("mean", "fitting"), "end"]
+        assert watch.said == (one if turn else one * 2)
+    assert Mean.fits == 1

@@ -12,9 +12,10 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Any, Literal, cast, get_type_hints
 
@@ -49,9 +50,16 @@ class Entry:
 
 def entries(kind: Kind) -> dict[str, Entry]:
     """Give all registered names of a kind, sorted; two owners of one name are an error."""
+    return dict(_entries(kind, entry_points, _installed()))
+
+
+@lru_cache(maxsize=64)
+def _entries(kind: Kind, points: Callable[..., EntryPoints], installed: object) -> Mapping[str, Entry]:
+    """Read the records of all distributions, which takes longer than making a component."""
+    del installed
     found: dict[str, Entry] = {}
     group = "farm.policies" if kind == "policy" else f"farm.{kind}s"
-    for point in sorted(entry_points(group=group), key=lambda p: p.name):
+    for point in sorted(points(group=group), key=lambda p: p.name):
         owner = point.dist.name if point.dist else "unknown"
         entry = Entry(kind, point.name, point.value, owner)
         other = found.setdefault(entry.name, entry)
@@ -61,6 +69,17 @@ def entries(kind: Kind) -> dict[str, Entry]:
                 f"{entry.owner} ({entry.target}); uninstall one of them"
             )
     return found
+
+
+def _installed() -> tuple[tuple[str, int], ...]:
+    """Tell the state of the folders that distributions lie in: it changes when one is installed."""
+    state = []
+    for folder in sys.path:
+        try:
+            state.append((folder, Path(folder or ".").stat().st_mtime_ns))
+        except OSError:
+            state.append((folder, 0))
+    return tuple(state)
 
 
 def component_class(kind: Kind, name: str) -> type[api.Component]:

@@ -359,6 +359,11 @@ def test_layers_are_compared_too(first):
     assert differences(first, replace(first, layers={})) == [
         f"layers: the first run alone has layer '{name}'"
     ]
+    undefined = layer.copy()
+    undefined[3, 0] = np.nan
+    with_nan = replace(first, layers={name: undefined})
+    assert differences(with_nan, with_nan) == []
+    assert differences(first, with_nan) == [f"layer '{name}': 1 of 24 rows differ, first at position 3"]
     wider = np.concatenate([layer, layer], axis=1)
     assert differences(first, replace(first, layers={name: wider})) == [
         f"layer '{name}': float32 (24, 4) in the first run, float32 (24, 8) in the second"

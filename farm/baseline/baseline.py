@@ -31,7 +31,7 @@ class Baseline:
         twice = [name for name, times in Counter(one.name for one in kept).items() if times > 1]
         if twice:
             raise DataError(
-                f"{where}: two runs are called '{twice[0]}', and later ones could not be told which is theirs; "
+                f"{where}: two runs are called '{twice[0]}', so that a later one would not find its own; "
                 "expected names that differ: save each in a file of its own, or run them as one campaign"
             )
         return cls(where, kept)

@@ -72,7 +72,9 @@ class StreamIdentity:
             return "its instances have other labels"
         if self.faults != other.faults:
             return "its instances have other faults or severities"
-        return "its instances are those of the baseline in another order" if self.order != other.order else None
+        return (
+            "its instances are those of the baseline in another order" if self.order != other.order else None
+        )
 
     @property
     def record(self) -> dict[str, Any]:

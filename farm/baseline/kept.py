@@ -101,7 +101,7 @@ class Kept:
         return self.bits[monitor]
 
     def check_same_stream(self, run: Readouts) -> None:
-        """Raise where a run watched another stream: then no instance of the one belongs to one of the other."""
+        """Raise where a run watched another stream, so that its instances cannot be paired with these."""
         differs = self.stream.difference(StreamIdentity.of(run))
         if differs is None:
             return

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from farm.comparison.measures import Measured, measured
-from farm.comparison.sections import section
+from farm.comparison.measures import measured
+from farm.comparison.sections import Standing, section
 from farm.comparison.sets import benchmark_sets
+from farm.measures import Measure
 from farm.readouts import Readouts
 from farm.statistics.bootstrap import REPLICATES
 
@@ -44,3 +45,19 @@ def summary(run: Readouts, monitors: Sequence[str]) -> dict[str, Any]:
                 by_monitor[standing.monitor][name] = dict(_entry(standing))
         told[one.name] = by_monitor
     return told
+
+
+def _entry(standing: Standing) -> Iterator[tuple[str, float | str]]:
+    if not standing.value.defined:
+        yield "undefined", str(standing.value.reason)
+        return
+    yield "value", _rounded(standing.value)
+    if standing.low.defined and standing.high.defined:
+        yield "low", _rounded(standing.low)
+        yield "high", _rounded(standing.high)
+    else:
+        yield "no_interval", str(standing.low.reason)
+
+
+def _rounded(measure: Measure) -> float:
+    return round(measure.value, DIGITS) + 0.0  # -0.0 is no other number

@@ -6,11 +6,10 @@ bit for bit; where they did not, everything is computed anew, so that no cell mi
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from farm.campaign.jobs import Job, Outcome
 from farm.campaign.keys import KeyMaker
 from farm.config import Experiment, parse_experiment
 from farm.errors import DataError
-from farm.experiment import assemble, importable, run_assembled
+from farm.experiment import assemble, run_assembled
 from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.repetition import differences
@@ -131,12 +130,10 @@ def _changed(job: Job, experiment: Experiment, home: Path) -> str:
     return ""
 
 
-@cache
-def _make_importable(home: Path) -> ExitStack:
+def _make_importable(home: Path) -> None:
     """Let the user's own modules be imported for as long as this process lives: it serves one campaign."""
-    stack = ExitStack()
-    stack.enter_context(importable(home))
-    return stack
+    if str(home) not in sys.path:
+        sys.path.append(str(home))
 
 
 def _stream_of(readouts: Readouts) -> Readouts:

@@ -132,7 +132,7 @@ def _client_of(address: str, where: str) -> Any:
         # server that is none of Dask's and says nothing.
         with ThreadPoolExecutor(1) as thread:
             kind = thread.submit(asyncio.run, _identity(distributed, address)).result()
-        if True:
+        if kind == "Scheduler":
             return distributed.Client(address, set_as_default=False, timeout=TIMEOUT)
         why = f"a Dask {kind} does"
     except TimeoutError:

@@ -86,8 +86,8 @@ def parse_criteria(values: Any, path: Path | str) -> CriteriaFile:
     specific.fpr <= 0.05 on id at 99 %
     >>> parse_criteria({"criteria": ["overall.mc >= 0.4"]}, "gate.yaml")
     Traceback (most recent call last):
-    farm.errors.ExperimentError: gate.yaml: criterion 1 'overall.mc >= 0.4': measure 'overall.mc' is not known;
-        did you mean 'overall.mcc'?
+    farm.errors.ExperimentError: gate.yaml: criterion 1 'overall.mc >= 0.4': measure 'overall.mc' is not
+        known; did you mean 'overall.mcc'?
     """
     path = Path(path)
     if not isinstance(values, dict):
@@ -135,7 +135,9 @@ def _conflict(one: Criterion, other: Criterion) -> str | None:
         return None
     if (one.bound, one.relation, one.margin) == (other.bound, other.relation, other.margin):
         return "it says the same as {earlier}; leave one of them out"
-    return "it differs from {earlier} in its bound alone, so that only the stricter has an effect; leave one out"
+    return (
+        "it differs from {earlier} in its bound alone, so that only the stricter has an effect; leave one out"
+    )
 
 
 def _about(criterion: Criterion) -> tuple[object, ...]:

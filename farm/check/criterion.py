@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from farm.check.measures import GATED, Gated
 from farm.check.scanner import KEYWORDS, RELATIONS, Scanner, name_words, number_words, percent_words
-from farm.check.selection import Condition, Selection, read_selection
+from farm.check.selection import EVERYTHING, Condition, Selection, read_selection
 from farm.check.sense import LEVEL, problems
 from farm.errors import ExperimentError, suggestion
 
@@ -57,7 +57,7 @@ class Criterion:
     """By how much it may be worse than the baseline."""
     monitors: tuple[str, ...] | None = None
     """None stands for all that the run ranks."""
-    selection: Selection = Selection()
+    selection: Selection = EVERYTHING
     level: float = LEVEL
     """How sure it must be that it is met."""
     place: str = field(default="criterion", compare=False)
@@ -102,13 +102,12 @@ def parse_criterion(text: str, defaults: Defaults = NO_DEFAULTS, *, place: str =
 
     Examples
     --------
-    >>> found = parse_criterion('overall.mcc ≥ 40 % on faultload:"my fog" severity<=3 for oob, odin')
-    Traceback (most recent call last):
-    farm.errors.ExperimentError: criterion 'overall.mcc ≥ 40 % on faultload:"my fog" severity<=3 for oob, odin':
-        the bound is '40 %'; expected a number that is not in per cent
-    >>> found = parse_criterion('overall.mcc ≥ 0.4 on faultload:"my fog" severity<=3 for oob, odin')
-    >>> print(found)
+    >>> print(parse_criterion('overall.mcc ≥ 0.4 for oob, odin on faultload:"my fog" severity<=3'))
     overall.mcc >= 0.4 on faultload:"my fog" severity<=3 for oob, odin at 95 %
+    >>> parse_criterion("overall.mcc >= 40 %")
+    Traceback (most recent call last):
+    farm.errors.ExperimentError: criterion 'overall.mcc >= 40 %': the bound is '40 %'; expected a number
+        that is not in per cent
     """
     try:
         asked = _read(Scanner(text))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from farm.api.arrays import BoolArray, IntArray
-from farm.check.selection import Condition
+from farm.check.selection import NUMBERS, Condition
 from farm.comparison import BenchmarkSet, benchmark_sets
-from farm.comparison.sets import NO_CATEGORY, NO_FAULT, Said, Stream
+from farm.comparison.sets import NO_CATEGORY, NO_FAULT, Said, Stream, _fault
 from farm.errors import ExperimentError
 from farm.readouts import Readouts
 from farm.records.notes import Noted, noted
-from farm.records.parts import Part, partition
+from farm.records.parts import partition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A run's readouts."""
 
@@ -50,7 +50,11 @@ class Run:
         """The order of its stream by name, such as `shuffled` or `onset`."""
         run = self.readouts.run
         stream = _mapping(run.get("stream"))
-        for place in (stream, _mapping(stream.get("made_by")), _mapping(_mapping(run.get("experiment")).get("stream"))):
+        for place in (
+            stream,
+            _mapping(stream.get("made_by")),
+            _mapping(_mapping(run.get("experiment")).get("stream")),
+        ):
             order = place.get("order")
             name = order.get("name") if isinstance(order, Mapping) else order
             if name is not None:
@@ -58,7 +62,7 @@ class Run:
         return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Piece:
     """One run's stream of one set."""
 
@@ -70,6 +74,21 @@ class Piece:
     records: Mapping[str, Mapping[str, Any]] = field(repr=False)
     """By monitor; of all of the stream's instances."""
 
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return f"{self.of.name} in {self.run.name}"
+
+    @property
+    def size(self) -> str:
+        """Say how many instances it has."""
+        return f"{len(self.stream)} instances of {self.name}"
+
+    @property
+    def labels(self) -> IntArray:
+        """The labels of its instances, -1 where none is right."""
+        return self.run.readouts.instances["label"].to_numpy(np.int64)[self.rows]
+
     def value(self, key: str) -> str | float | None:
         """Give what conditions on a key are about; None where it has nothing of the kind."""
         if key == "seed":
@@ -77,8 +96,8 @@ class Piece:
         if key == "stream":
             return self.run.order
         value = str(getattr(self.of, key))
-        if key == "severity":
-            return _number(value)
+        if key in NUMBERS:
+            return as_number(value)
         return None if value in (NO_FAULT, NO_CATEGORY) else value
 
     def meets(self, condition: Condition) -> bool:
@@ -109,7 +128,36 @@ class Piece:
         return replace(self, stream=some, rows=self.rows[kept], records={})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class RunRows:
+    """The selected instances of one run, each of them once, in the order of its stream."""
+
+    run: Run
+    rows: IntArray = field(repr=False)
+
+    @classmethod
+    def of(cls, pieces: Sequence[Piece], run: Run) -> RunRows:
+        """Take together what pieces have of a run; ID instances are in each of them."""
+        rows = np.unique(np.concatenate([piece.rows for piece in pieces if piece.run is run]))
+        position = run.readouts.instances["position"].to_numpy()[rows]
+        return cls(run, rows[np.argsort(position)])
+
+    @cached_property
+    def instances(self) -> pd.DataFrame:
+        """Their rows in the table of instances."""
+        return self.run.readouts.instances.iloc[self.rows].reset_index(drop=True)
+
+    def alarms(self, monitor: str) -> pd.DataFrame:
+        """Give one monitor's alarms on them, in the same order."""
+        alarms = self.run.readouts.alarms
+        own = np.flatnonzero((alarms["monitor"] == monitor).to_numpy())
+        position = alarms["position"].to_numpy()[own]
+        order = np.argsort(position)
+        at = np.searchsorted(position[order], self.instances["position"].to_numpy())
+        return alarms.iloc[own[order[at]]].reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
     """All streams of some runs, sorted out once for any number of criteria."""
 
@@ -125,34 +173,35 @@ class Ground:
         found = tuple(Run(number, each) for number, each in enumerate(runs))
         rows = {run.number: _rows(run.readouts.instances) for run in found}
         pieces = [
-            Piece(one, found[stream.run], stream, _of(one, rows[stream.run]), records)
+            Piece(one, found[stream.run], stream, _taken(one, rows[stream.run]), records)
             for one in sets
             for stream, records in zip(one.streams, one.records, strict=True)
         ]
         return cls(found, tuple(pieces))
 
 
-def _rows(instances: pd.DataFrame) -> list[tuple[Part, IntArray]]:
-    """Give the rows of each fault's part, ID instances among them."""
+Rows: TypeAlias = dict[tuple[str, str, str], list[IntArray]]
+
+
+def _rows(instances: pd.DataFrame) -> Rows:
+    """Give the rows of each fault, with all ID ones, as the streams of benchmark sets have them."""
     parted = partition(instances, instances["is_ood"].to_numpy(np.bool_))
-    return [(part, parted.take(parted.order, part)) for part in parted.parts if part.name == "all"]
+    found: Rows = {}
+    for part in parted.parts:
+        if part.name == "all":
+            found.setdefault(_fault(part), []).append(parted.take(parted.order, part))
+    return found
 
 
-def _of(one: BenchmarkSet, rows: Sequence[tuple[Part, IntArray]]) -> IntArray:
-    """Find a set's rows among those of a run."""
-    return next(found for part, found in rows if _is_of(one, part))
+def _taken(one: BenchmarkSet, rows: Rows) -> IntArray:
+    """Take the next rows of a set: of one run it has a second stream where two severities read the same."""
+    return rows[one.faultload, one.category, one.severity].pop(0)
 
 
-def _is_of(one: BenchmarkSet, part: Part) -> bool:
-    group = part.group
-    if one.faultload == NO_FAULT or len(part.strata) == 1:
-        return one.faultload == NO_FAULT and len(part.strata) == 1
-    ...
-
-
-def _number(text: str) -> float | None:
+def as_number(value: str | float) -> float | None:
+    """Read a number; None where it is none."""
     try:
-        return float(text)
+        return float(value)
     except ValueError:
         return None
 

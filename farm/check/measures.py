@@ -113,7 +113,9 @@ class Gated:
         asked = [each for each in SIDES if each in self.needs]
         if all(each == side for each in asked):
             return None
-        what = "needs ID and OOD instances" if len(asked) > 1 else f"is a share of {asked[0].upper()} instances"
+        what = (
+            "needs ID and OOD instances" if len(asked) > 1 else f"is a share of {asked[0].upper()} instances"
+        )
         return f"{self.name} {what}"
 
 

@@ -14,7 +14,7 @@ KEYWORDS = ("on", "for", "at", "by")
 RELATIONS = {">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=", ">": ">", "<": "<"}
 """What may be written, and what it is."""
 
-_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*(%?)(?=[\s,]|$)"
+_NUMBER = r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)\s*(%?)(?=[\s,]|$)"
 _QUOTED = r'"((?:[^"\\]|\\.)+)"(?=[\s,]|$)'
 _BARE = r'([^\s",]+)'
 _PLAIN = re.compile(r"[A-Za-z0-9_.~/+-]+")
@@ -26,9 +26,9 @@ class Scanner:
 
     Examples
     --------
-    >>> scanner = Scanner('severity <= 3 "my fog"')
-    >>> scanner.take(r"[a-z]+")[0], scanner.relation(), scanner.number("the severity"), scanner.name("a fault")
-    ('severity', '<=', 3.0, 'my fog')
+    >>> scanner = Scanner('for "my own" <= 5 %')
+    >>> scanner.keyword(), scanner.name("a monitor"), scanner.relation(), scanner.number("it", share=True)
+    ('for', 'my own', '<=', 0.05)
     """
 
     def __init__(self, text: str) -> None:
@@ -43,13 +43,14 @@ class Scanner:
     @property
     def here(self) -> str:
         """Say what stands here, after what."""
-        after = f" after '{self._last}'" if self._last else ""
         word = _WORD.match(self._text, self._at)
-        return f"'{word[0]}'{after}" if word else f"it ends{after}"
+        if not self._last:
+            return f"it begins with '{word[0]}'" if word else "it is empty"
+        return f"'{word[0]}' after '{self._last}'" if word else f"it ends after '{self._last}'"
 
     def sees(self, pattern: str) -> bool:
         """Whether something stands here."""
-        return re.compile(pattern, re.DOTALL | re.ASCII).match(self._text, self._at) is not None
+        return re.compile(pattern, re.DOTALL).match(self._text, self._at) is not None
 
     def take(self, pattern: str) -> re.Match[str] | None:
         """Take what stands here, if it is of that form."""

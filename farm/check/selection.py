@@ -99,6 +99,9 @@ class Selection:
                     yield f"'{other}' and '{one}' cannot both hold"
 
 
+EVERYTHING = Selection()
+
+
 def read_selection(scanner: Scanner) -> Selection:
     """Read what stands after `on`, up to the next clause or the end."""
     side: Side | None = None
@@ -125,8 +128,8 @@ def _condition(scanner: Scanner) -> Condition:
     key = scanner.take(r"([A-Za-z_]+)(?=\s*[:<>=≤≥])")
     if key is None:
         raise ExperimentError(
-            f"{scanner.here} is no condition; expected one such as category:noise or severity<=3, 'id', 'ood' "
-            f"or 'each KEY', where a key is {', '.join(KEYS)}"
+            f"{scanner.here} is no condition; expected one such as category:noise or severity<=3, 'id', "
+            f"'ood' or 'each KEY', where a key is {', '.join(KEYS)}"
         )
     relation = IS if scanner.take(IS) else scanner.relation()
     if key[1] not in KEYS:

@@ -54,8 +54,8 @@ def _of_statistic(criterion: Criterion) -> Iterator[str]:
             yield f"'{criterion.quantity}' is not known; {suggestion(criterion.quantity, [known.name])}"
     elif statistic is None:
         yield (
-            f"'{known.name}' has a value for each {known.counts}; say which is meant: {known.statistics}, such "
-            f"as '{known.name}.p99'"
+            f"'{known.name}' has a value for each {known.counts}; say which is meant: {known.statistics}, "
+            f"such as '{known.name}.p99'"
         )
     elif not known.has_statistic(statistic):
         yield f"'{statistic}' of {known.name} is not known; expected {known.statistics}"
@@ -90,20 +90,25 @@ def _of_bound(criterion: Criterion) -> Iterator[str]:
 
 def _of_margin(criterion: Criterion) -> Iterator[str]:
     known, margin = criterion.gated, criterion.margin
-    if criterion.relation != "not worse" or criterion.bound is not None or margin is None or not criterion.baseline:
+    if (
+        criterion.relation != "not worse"
+        or criterion.bound is not None
+        or margin is None
+        or not criterion.baseline
+    ):
         yield "beside a baseline, expected 'not worse than' it 'by' a margin, and no bound"
         return
     if known.kind not in PAIRED:
         yield (
-            f"{criterion.quantity} cannot be compared with a baseline, which keeps alarms and decisions, and no "
-            "scores or times; expected a bound"
+            f"{criterion.quantity} cannot be compared with a baseline, which keeps alarms and decisions, and "
+            "no scores or times; expected a bound"
         )
-    elif not 0 <= margin:
+    elif not margin >= 0:
         yield f"the margin is {number_words(margin)}; expected at least 0: by how much it may be worse"
     elif margin >= known.highest - known.lowest:
         yield (
-            f"it can never fail: {known.name} is from {known.lowest:g} to {known.highest:g}, and may be worse "
-            f"by {number_words(margin)}"
+            f"it can never fail: {known.name} is from {known.lowest:g} to {known.highest:g}, and may be "
+            f"worse by {number_words(margin)}"
         )
 
 

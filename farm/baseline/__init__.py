@@ -1,0 +1,28 @@
+"""Baselines: what monitors said of a stream, kept as text beside the code, to be compared with now."""
+
+from farm.baseline.baseline import Baseline, load_baseline
+from farm.baseline.comparing import (
+    BaselineComparison,
+    check_measures,
+    compare_with_baseline,
+    paired_bound,
+)
+from farm.baseline.difference import PairedDifference, paired_differences
+from farm.baseline.kept import Kept
+from farm.baseline.pairing import paired_sets
+from farm.baseline.saving import Renewed, save_baseline
+
+__all__ = [
+    "Baseline",
+    "BaselineComparison",
+    "Kept",
+    "PairedDifference",
+    "Renewed",
+    "check_measures",
+    "compare_with_baseline",
+    "load_baseline",
+    "paired_bound",
+    "paired_differences",
+    "paired_sets",
+    "save_baseline",
+]

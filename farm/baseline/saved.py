@@ -1,0 +1,136 @@
+"""A baseline's file: YAML that reads well in a review's diff, checksummed, and replaced by one rename."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from farm.errors import DataError, ExperimentError, StorageError
+from farm.files import SIGNATURE, signed
+from farm.yaml_reading import parse_yaml
+
+SCHEMA = 1
+_MARK = "# A farm baseline:"
+_COMMENT = (
+    f"{_MARK} what monitors said of a stream, one bit an instance in its order. "
+    "Renew it with `farm baseline save`; edited by hand it is refused.\n"
+)
+_IN_ONE_LINE = frozenset(("name", "hash", "digest", "value", "low", "high", "no_interval", "undefined"))
+_NUMERIC = frozenset("+-.0123456789")
+_EXPECTED = "expected a run's folder, or a file that `farm baseline save` wrote"
+
+
+def to_text(runs: Mapping[str, Any]) -> str:
+    """Write a baseline's runs as its file has them.
+
+    Examples
+    --------
+    >>> print(to_text({"small": {"mistakes": "98\\n", "overall.mcc": {"value": 0.5}}}))  # doctest: +ELLIPSIS
+    # A farm baseline: ...
+    schema: 1
+    farm: ...
+    runs:
+      small:
+        mistakes: |
+          98
+        overall.mcc: {value: 0.5}
+    checksum: ...
+    <BLANKLINE>
+    """
+    record = signed({"schema": SCHEMA, "farm": version("farm-testbed"), "runs": runs})
+    dumped = yaml.dump(record, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
+    return _COMMENT + str(dumped)
+
+
+def read_saved(path: Path) -> dict[str, Any]:
+    """Read a baseline's file, and check that it is as it was written."""
+    text = _text(path)
+    try:
+        record = parse_yaml(text, str(path))
+    except ExperimentError as error:
+        hint = "; was a conflict of two versions left in it? Save it anew" if text.startswith(_MARK) else ""
+        raise DataError(f"{error}; {_EXPECTED}{hint}") from None
+    if not text.startswith(_MARK) or not isinstance(record, dict) or SIGNATURE not in record:
+        raise DataError(f"{path} is no baseline; {_EXPECTED}")
+    if record.get("schema") != SCHEMA:
+        raise DataError(
+            f"{path}: schema is {record.get('schema')!r}; expected {SCHEMA}: save the baseline anew"
+        )
+    try:
+        whole = signed(record)[SIGNATURE] == record[SIGNATURE]
+    except (TypeError, ValueError):  # what JSON does not know, such as a date or NaN, was never written
+        whole = False
+    if not whole:
+        raise DataError(
+            f"{path} was changed by hand or in a merge: its checksum differs from its content; save it anew "
+            "with `farm baseline save`"
+        )
+    return record
+
+
+def check_replaceable(path: Path) -> bool:
+    """Say whether a baseline is there to be replaced; anything else that is there is an error."""
+    if not path.exists():
+        return False
+    if path.is_dir() or not _text(path).startswith(_MARK):
+        raise DataError(f"{path} is there and no baseline, so it is not replaced; choose another --out")
+    return True
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write beside the file and rename over it: who reads sees the old or the new, and all of it."""
+    path = path.resolve()  # a link stays one
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.unfinished-", dir=path.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path} is not there; {_EXPECTED}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as a baseline ({error}); {_EXPECTED}") from None
+
+
+class _Dumper(yaml.SafeDumper):
+    """Bits as lines of their own, a measure in one line, and no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML gives it
+        """Write what stands twice twice: a reader should not have to look it up."""
+        return True
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        """Write lines as lines, and keep digests such as 12e34 from being read as numbers."""
+        style = "|" if data.endswith("\n") else '"' if data[:1] in _NUMERIC else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    def represent_dict(self, data: Any) -> yaml.MappingNode:
+        """Write what is short in one line."""
+        return self.represent_mapping(
+            "tag:yaml.org,2002:map", data, flow_style=bool(data) and data.keys() <= _IN_ONE_LINE
+        )
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+_Dumper.add_representer(dict, _Dumper.represent_dict)

@@ -7,12 +7,9 @@ down, and the classifier was made by a recipe. Any other is fitted each time.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +30,8 @@ from farm.api import (
 from farm.cache import DiskCache
 from farm.errors import FarmError
 from farm.fitted_state import Refused, packed, restored
-from farm.identity.code import CodeDigest, code_digest, testbed_digest
-from farm.identity.component import Identities
-from farm.identity.current import in_memory_is_current
+from farm.identity.code import testbed_digest
+from farm.identity.loaded import loaded_code, loaded_identity
 from farm.registry import Kind
 
 KIND: Final = "fitted-monitors"
@@ -146,8 +142,11 @@ class FittedMonitors:
     def _surroundings(self, classifier: Classifier, workload: Workload, seed: int) -> dict[str, JSON] | None:
         """Give what all monitors' fits depend on; None where not all of it can be told."""
         made_from = self._identity("model", self._source)
-        own = _code_of(type(classifier), self._folder)
-        if made_from is None or own is None or not in_memory_is_current(own):
+        if made_from is None:
+            return None
+        try:
+            code = loaded_code(type(classifier), self._folder, f"classifier '{classifier.name}'")
+        except FarmError:
             return None
         hardware = provenance.hardware()
         return {
@@ -157,31 +156,14 @@ class FittedMonitors:
             "train": workload.train.content_hash,
             "validation": workload.validation.content_hash,
             "classes": workload.classes,
-            "classifier": {"made_from": made_from, "code": own.digest, "digest": classifier.digest},
+            "classifier": {"made_from": made_from, "code": code.digest, "digest": classifier.digest},
             "seed": seed,
             "threads": self._threads,
         }
 
     def _identity(self, kind: Kind, component: Component) -> dict[str, JSON] | None:
         """Give a component's identity; None where it would not tell everything, or not what is in memory."""
-        cls, identities = type(component), Identities(self._folder)
         try:
-            json.dumps(component._arguments, allow_nan=False)  # whatever it tells of its parameters
-            target = f"{cls.__module__}:{cls.__qualname__}"
-            identity = identities.component(kind, target, component.name, component.parameters)
-            current = _code_of(cls, self._folder) is not None and identities.in_memory_is_current()
-        except (FarmError, TypeError, ValueError):
+            return loaded_identity(kind, component, self._folder)
+        except FarmError:
             return None
-        return identity if current else None
-
-
-def _code_of(cls: type, folder: Path) -> CodeDigest | None:
-    """Give the code that a class is made by; None where that is in no file, or in another one."""
-    module = sys.modules.get(cls.__module__)
-    try:
-        if module is None or not module.__file__ or attrgetter(cls.__qualname__)(module) is not cls:
-            return None
-        code = code_digest([cls.__module__], folder)
-    except (AttributeError, FarmError):  # a class inside a function, a notebook, a module of no place
-        return None
-    return code if Path(module.__file__).resolve() in {file.resolve() for file in code.files} else None

@@ -336,10 +336,8 @@ class Testbed:
     def _fitted(self, classifier: Classifier) -> FittedMonitors | None:
         """Give the fitted monitors of a classifier that was made here; of any other, not all is known."""
         context = self.context
-        made, source = self._sources.get(id(classifier), (None, None))
-        if made is None or made() is not classifier or source is None:
-            return None
-        if not isinstance(context.cache, DiskCache):
+        source = self._source_of(classifier)
+        if source is None or not isinstance(context.cache, DiskCache):
             return None
         return FittedMonitors(
             context.cache, source, threads=context.threads, folder=context.folder, progress=self.progress

@@ -1,7 +1,8 @@
 """DeepFool: an attack that looks for the nearest class boundary.
 
 Its gradients are sums over floating-point numbers whose last bits change with the batch size, and a nearest
-boundary may tip over with them: across batch sizes images agree to a tolerance, not bit for bit.
+boundary may tip over with them: in batches of other sizes images agree to a
+tolerance. A stream without time makes them in batches of its own: there, bit for bit.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ class SquareAttack(Attack):
     of it is moved by `eps` up or down in each channel, which is kept where the right class loses to the next
     best one. It ends once the attacked classifier predicts another class. What is tried depends on the
     instance's id; whether it is kept depends on probabilities, whose last bits change with the batch size:
-    across batch sizes images nearly always agree, and need not.
+    in batches of other sizes images nearly always agree, and need not; a stream without time makes them in
+    batches of its own.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ import pytest
 
 import farm.fitted
 import farm.identity.component
+import farm.identity.loaded
 from farm.api import LAST_HIDDEN, CalibrationRule, Monitor, Needs, NoCache
 from farm.cache import DiskCache
 from farm.errors import RequirementError
@@ -98,7 +99,7 @@ def counted():
 @pytest.fixture(autouse=True)
 def unchanged(monkeypatch):
     """Take the files for those that were imported: whoever works on them may just have written one."""
-    for module in (farm.fitted, farm.identity.component):
+    for module in (farm.identity.loaded, farm.identity.component):
         monkeypatch.setattr(module, "in_memory_is_current", lambda code: True)
 
 
@@ -330,7 +331,7 @@ def test_code_that_is_newer_than_the_process_is_fitted_each_time(tmp_path, notes
 @pytest.mark.parametrize("where", ["monitor", "classifier"])
 def test_where_the_code_in_memory_may_be_older_all_are_fitted(bed, monkeypatch, tmp_path, where) -> None:
     fitted(bed, Mean())
-    module = farm.identity.component if where == "monitor" else farm.fitted
+    module = farm.identity.component if where == "monitor" else farm.identity.loaded
     monkeypatch.setattr(module, "in_memory_is_current", lambda code: False)
     fitted(bed, Mean())
     assert Mean.fits == 2

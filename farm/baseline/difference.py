@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from farm.api.arrays import BoolArray, StrArray
+from farm.baseline.changed import Task
 from farm.baseline.pairing import before
 from farm.baseline.unseen import unseen
 from farm.comparison.measures import Measured
@@ -26,6 +27,7 @@ Verdict: TypeAlias = Literal[
     "better, surely", "worse, surely", "cannot be told apart", "the same", "cannot be told"
 ]
 _SAME = 1e-12
+_OF_SCORES = ("auroc", "aupr", "fpr_at_95_tpr")
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class PairedDifference:
     """Tracks in which the measure differs; None where it does not follow from what each track adds."""
     right: Paired
     """Now against before: who is right more often, of the measure's task."""
+
+    @property
+    def task(self) -> Task:
+        """The task that `right` is about."""
+        return _task(self.measure)
 
     @property
     def verdict(self) -> Verdict:
@@ -184,9 +191,14 @@ def _named(workload: str, track: StrArray) -> StrArray:
     return np.char.add(f"{workload} ", track)
 
 
+def _task(measure: Measured) -> Task:
+    """Say which task a measure is of; scores are about OOD, and what is acted upon is about mistakes."""
+    return "specific" if measure.name.startswith("specific.") or measure.name in _OF_SCORES else "overall"
+
+
 def _right(measure: Measured, stream: Stream, said: Said) -> BoolArray:
     """Say where an alarm was right about OOD, or, of any other task, where cancelling or not was."""
-    if measure.name.startswith("specific."):
+    if _task(measure) == "specific":
         return right(outcomes(stream.is_ood, said.alarm))
     should = stream.should_cancel if said.should_cancel is None else said.should_cancel
     return right(outcomes(should, said.cancelled))

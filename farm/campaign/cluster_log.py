@@ -30,7 +30,7 @@ class DaskLog(logging.Handler):
         before: list[tuple[logging.Logger, list[logging.Handler], bool]] = []
         names = {name for name in logging.root.manager.loggerDict if name.partition(".")[0] in OF_DASK}
         for name in sorted(names.union(OF_DASK)):
-            logger, outermost = logging.getLogger(name), True
+            logger, outermost = logging.getLogger(name), name in OF_DASK
             before.append((logger, logger.handlers, logger.propagate))
             logger.handlers, logger.propagate = [self] if outermost else [], not outermost
         try:

@@ -1,8 +1,8 @@
 """Attacks that follow the gradients of a classifier.
 
 Gradients are sums over floating-point numbers whose last bits change with the batch size, and a sign or a
-nearest boundary may tip over with them: in batches of other
-sizes images agree to a tolerance. A stream without time makes them in batches of its own: there, bit for bit.
+nearest boundary may tip over with them: in batches of other sizes images agree to a tolerance. A stream
+without time makes them in batches of its own: there, bit for bit.
 """
 
 from __future__ import annotations

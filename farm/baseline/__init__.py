@@ -9,7 +9,7 @@ from farm.baseline.comparing import (
 )
 from farm.baseline.difference import PairedDifference, paired_differences
 from farm.baseline.kept import Kept
-from farm.baseline.pairing import paired_sets
+from farm.baseline.pairing import before, both_sides, paired_sets, side_by_side
 from farm.baseline.saving import Renewed, save_baseline
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "Kept",
     "PairedDifference",
     "Renewed",
+    "before",
+    "both_sides",
     "check_measures",
     "compare_with_baseline",
     "load_baseline",
@@ -25,4 +27,5 @@ __all__ = [
     "paired_differences",
     "paired_sets",
     "save_baseline",
+    "side_by_side",
 ]

@@ -158,8 +158,7 @@ def check_measures(measures: Sequence[str], baseline: Baseline) -> None:
 def _chosen(
     pairs: Sequence[tuple[Kept, Kept]], only: Sequence[str], runs: Sequence[Readouts]
 ) -> tuple[str, ...]:
-    sides = [list(dict.fromkeys(m for pair in pairs for m in pair[i].bits)) for i in (0, 1)]
-    then, now = sides
+    then, now = (list(dict.fromkeys(m for pair in pairs for m in pair[side].ranked)) for side in (0, 1))
     both = [name for name in now if name in then]
     for name in only:
         if name in both:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -80,6 +80,7 @@ def paired_differences(
     level: float = 0.95,
     replicates: int = REPLICATES,
     seed: int = 0,
+    values: Mapping[str, Measure] | None = None,
 ) -> list[PairedDifference]:
     """Compare monitors with their former selves: the mean over sets, in one joint resampling.
 
@@ -91,12 +92,16 @@ def paired_differences(
         Each has to be there now and in the baseline.
     level
         Of the two-sided interval. For a bound that holds with 95 % on one side alone, ask for 0.9.
+    values
+        The values of the monitors, and of `before` of each, where they are known; else they are the means of
+        what the sets' records say. Records are of whole streams: of a part of them values have to be given.
     """
     if not 0 < level < 1:
         raise ExperimentError(f"--level is {level}; expected a number between 0 and 1")
     if replicates < 1:
         raise ExperimentError(f"--replicates is {replicates}; expected at least 1")
-    values = {name: _mean(sets, measure, name) for m in monitors for name in (before(m), m)}
+    names = [name for monitor in monitors for name in (monitor, before(monitor))]
+    values = {name: _mean(sets, measure, name) if values is None else values[name] for name in names}
     defined = {name: value for name, value in values.items() if value.defined}
     made = resampled(sets, measure, defined, level=level, replicates=replicates, seed=seed)
     pooled = list(_each_instance_once(sets))

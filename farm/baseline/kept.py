@@ -32,7 +32,9 @@ class Kept:
     wrong: BoolArray
     """Where the classifier was wrong: its own mistakes, whatever another run's classifier does."""
     bits: Mapping[str, Said] = field(repr=False)
-    """By monitor: those that are ranked and did not fail."""
+    """By monitor: those that did not fail."""
+    unranked: tuple[str, ...]
+    """Monitors that the run does not rank, such as those fitted on faults."""
     failures: Mapping[str, str]
     source: Readouts | None = field(default=None, repr=False)
     """The whole run, where it is there; a saved file has decisions alone."""
@@ -41,7 +43,7 @@ class Kept:
     def of(cls, run: Readouts) -> Kept:
         """Take down a run."""
         rows = along(run)
-        monitors = [one for one in noted(run.run, dict.fromkeys(run.alarms["monitor"])) if one.ranked]
+        *monitors, _ = noted(run.run, dict.fromkeys(run.alarms["monitor"]))  # the last one is the perfect one
         lasting = [one.name for one in monitors if one.failure is None]
         alarms = run.alarms[run.alarms["monitor"].isin(lasting)]
         known = truth(rows, decisions(alarms))
@@ -53,6 +55,7 @@ class Kept:
             stream=StreamIdentity.of(run),
             wrong=known.should_cancel,
             bits={name: said[name] for name in lasting},
+            unranked=tuple(one.name for one in monitors if not one.ranked),
             failures={one.name: one.failure for one in monitors if one.failure is not None},
             source=replace(run, instances=rows),
         )
@@ -72,6 +75,7 @@ class Kept:
                 monitor: _said(own, wrong, f"{name}: {monitor}")
                 for monitor, own in record["monitors"].items()
             },
+            unranked=tuple(record["unranked"]),
             failures=record["failed"],
         )
 
@@ -82,10 +86,16 @@ class Kept:
             "workload": dict(self.workload),
             "classifier": dict(self.classifier),
             "stream": self.stream.record,
+            "unranked": list(self.unranked),
             "failed": dict(self.failures),
             "mistakes": to_lines(self.wrong),
             "monitors": {name: _bits(said) for name, said in self.bits.items()},
         }
+
+    @property
+    def ranked(self) -> list[str]:
+        """Name the monitors that the run ranks and that did not fail."""
+        return [name for name in self.bits if name not in self.unranked]
 
     @cached_property
     def ids(self) -> list[str] | None:
@@ -129,7 +139,7 @@ class Kept:
         return f" (first at place {min(map(len, named))}: '{longer[min(map(len, named))]}' on one side only)"
 
     def beside(self, run: Readouts) -> Readouts:
-        """Give the baseline's readouts on a run's instances, to be judged as any run is.
+        """Give the baseline's readouts on a run's instances, to be judged and selected from as the run's are.
 
         Of a saved file, classes are made up: what is known is where decisions were right, so that scores and
         measures of several classes are beyond it.
@@ -156,8 +166,11 @@ class Kept:
             own = self.source.instances
             rows = rows.assign(position=own["position"], predicted=own["predicted"])
             alarms = self.source.alarms[self.source.alarms["monitor"].isin(list(self.bits))]
-        kept = {key: run.run[key] for key in ("folder", "workload", "classifier") if key in run.run}
-        notes = [{"name": name, "failure": self.failures.get(name)} for name in (*self.bits, *self.failures)]
+        notes = [
+            {"name": name, "ranked": name not in self.unranked, "failure": self.failures.get(name)}
+            for name in (*self.bits, *self.failures)
+        ]
+        kept = {key: value for key, value in run.run.items() if key != "files"}  # which are the run's own
         return Readouts(rows, alarms, {**kept, "monitors": notes})
 
 

@@ -29,9 +29,21 @@ def paired_sets(runs: Sequence[Readouts], baseline: Baseline) -> list[BenchmarkS
     `before` gives the name by which it is found there. Predictions may differ: each side is judged against
     the mistakes of its own classifier.
     """
+    return side_by_side(*map(benchmark_sets, both_sides(runs, baseline)))
+
+
+def both_sides(runs: Sequence[Readouts], baseline: Baseline) -> tuple[list[Readouts], list[Readouts]]:
+    """Give the runs' readouts and the baseline's, run by run and row by row of the same instances.
+
+    What is selected from the one side and from the other by the same rule is the same.
+    """
     own = [replace(run, instances=along(run)) for run in runs]
-    kept = [baseline.of_run(run, alone=len(runs) == 1).beside(run) for run in runs]
-    return [_both(now, then) for now, then in zip(benchmark_sets(own), benchmark_sets(kept), strict=True)]
+    return own, [baseline.of_run(run, alone=len(runs) == 1).beside(run) for run in own]
+
+
+def side_by_side(now: Sequence[BenchmarkSet], then: Sequence[BenchmarkSet]) -> list[BenchmarkSet]:
+    """Put the monitors of the baseline's sets, as `before` names them, into the sets of the runs."""
+    return [_both(*each) for each in zip(now, then, strict=True)]
 
 
 def _both(now: BenchmarkSet, then: BenchmarkSet) -> BenchmarkSet:

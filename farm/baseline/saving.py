@@ -39,7 +39,7 @@ def save_baseline(runs: Readouts | Sequence[Readouts], path: Path | str) -> Rene
     for run, kept in zip(runs, baseline.runs, strict=True):
         head = kept.record
         bits = {name: head.pop(name) for name in ("mistakes", "monitors")}
-        record[kept.name] = {**head, "measures": summary(run, list(kept.bits)), **bits}
+        record[kept.name] = {**head, "measures": summary(run, kept.ranked), **bits}
     told: tuple[str, ...] = ()
     if replaced:
         try:

@@ -4,7 +4,8 @@ Resampling draws what was seen. Where nothing differs each draw says 0, as if th
 differing tracks it still knows nothing of those that would differ in another stream. How rarely something may
 happen that was seen m times has an exact bound, the m-th of the Poisson distribution (3.0 at 95 % for m = 0).
 So many tracks more than were seen might differ, each in the way that changes the measure most: so far out
-the ends are at least. A track that occurs in several sets changes in all of them.
+the ends are at least. A track that occurs in several sets changes in all of them, and it changes as a whole,
+unless enough tracks were seen to differ to tell of how many instances a change is.
 
 References
 ----------
@@ -29,6 +30,8 @@ from farm.statistics.resampling import Resampling
 
 FEW = 10
 """From so many differing tracks on, resampling alone tells how far out the ends are."""
+SIZES = 5
+"""From so many on, no further one is taken to differ in more instances than the largest of them."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,11 @@ def unseen(
         return Unseen(n_changed, 0.0, 0.0)
     exceptions = 0 if constant else n_changed
     more = float(gamma.ppf(0.5 + level / 2, exceptions + 1)) - exceptions
+    known = [float(part.sizes.max(initial=0)) for part, _, _ in parts if part.sizes is not None]
+    largest = max(known) if known and n_changed >= SIZES and not constant else np.inf
     down, up = np.zeros(together.n_groups), np.zeros(together.n_groups)
     for part, tracks, share in parts:
-        least, most = part.reach(min(more / len(part.groups), 1.0))
+        least, most = part.reach(more, largest)
         down[tracks] += share * least
         up[tracks] += share * most
     # Where all tracks differ alike, an exception may differ by as much as that the other way.
@@ -99,12 +104,17 @@ class _Part:
     """Of these instances."""
     moves: Sequence[tuple[int, int]]
     """From which kind to which an instance may change."""
+    sizes: FloatArray | None
+    """In how many instances each track differs; None where counts are of no instances."""
 
-    def reach(self, share: float) -> tuple[float, float]:
-        """Say by how much the measure falls and rises at most if this share of the instances changes."""
+    def reach(self, tracks: float, largest: float) -> tuple[float, float]:
+        """Say how far the measure falls and rises if so many tracks change, none in more than `largest`."""
+        n = self.own.sum()
+        size = n / len(self.groups) if self.sizes is None else min(n / len(self.groups), largest)
+        change = min(tracks * size, n)
         moved = np.tile(self.counts, (len(self.moves), 1))
         for counts, (start, end) in zip(moved, self.moves, strict=True):
-            some = min(share * self.own.sum(), self.own[start])
+            some = min(change, self.own[start])
             counts[start] -= some
             counts[end] += some
         values = self.form(moved) - self.form(self.counts[None])
@@ -121,13 +131,13 @@ def _parts(measure: Measured, stream: Stream, now: str, then: str, alone: Resamp
     counts = np.sum([each[:, 0].sum(axis=0) for each in tables], axis=0)
     for side, each in zip(table.sides, tables, strict=True):
         undone = table.form(counts - (each[:, 0] - each[:, 1])) - table.form(counts[None])
-        differs = (each[:, 0] != each[:, 1]).any(axis=1)
+        sizes = np.abs(each[:, 0] - each[:, 1]).sum(axis=1) / 2
         # What leaves the measure as it is, such as an alarm on OOD with the FPR, is no change of it.
-        changed = differs & ~(np.abs(undone) <= 1e-12)
+        changed = (sizes > 0) & ~(np.abs(undone) <= 1e-12)
         # A verdict may change; whether the classifier was right, and what is OOD, stays as it is.
         half = len(counts) // 2
         moves = [move for first in (0, half) for move in permutations(range(first, first + half), 2)]
-        yield _Part(side.groups, changed, table.form, counts, each[:, 0].sum(axis=0), moves)
+        yield _Part(side.groups, changed, table.form, counts, each[:, 0].sum(axis=0), moves, sizes * changed)
 
 
 def _table(side: Side) -> FloatArray:
@@ -145,4 +155,4 @@ def _by_scores(stream: Stream, now: str, then: str, alone: Resampling) -> Iterat
     for rows in (~stream.is_ood, stream.is_ood):
         groups, group = np.unique(alone.code[rows], return_inverse=True)
         changed = np.bincount(group, weights=scores[rows] != former[rows]) > 0
-        yield _Part(groups, changed, lambda counts: counts[..., 1], pairs, pairs, [(0, 1), (1, 0)])
+        yield _Part(groups, changed, lambda counts: counts[..., 1], pairs, pairs, [(0, 1), (1, 0)], None)

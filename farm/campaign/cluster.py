@@ -10,6 +10,7 @@ import json
 import queue
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -29,6 +30,10 @@ UNUSUAL = 5.0
 """Seconds without any worker after which it is said that one is waited for."""
 LEAVING = 5.0
 """Seconds that workers have to say that they left what was cancelled."""
+DEATHS = 3
+"""As many times a cell may be begun by workers that die over it; then it is the cell's fault."""
+GIVEN = 10
+"""As many times a cell is handed to Dask that workers die with before they begin it, waiting beside others."""
 RETRIES = 2
 """How often Dask gives a task to a worker again on which it could not even begin."""
 
@@ -117,15 +122,21 @@ class _Run:
         self._connection, self._client, self._where = connection, connection.client, where
         self._common, self._news, self._done = common, news, done
         self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._jobs: dict[str, tuple[int, str]] = {}
+        self._wanted = True
         self._futures: dict[str, Any] = {}
-        self._begun: set[str] = set()
+        self._running: set[str] = set()
+        self._given: Counter[str] = Counter()
+        self._begun: Counter[str] = Counter()
 
     def go(self, jobs: Sequence[Job]) -> None:
         """Stay until there is an outcome for every job, or it was said that no more are wanted."""
         self._connection.scale()
         self._client.subscribe_topic(TOPIC, lambda event: self._hear(event[1]))
         try:
-            self._submit(jobs)
+            for place, job in enumerate(jobs):
+                self._jobs[job.cell] = place, json.dumps({"job": job.to_json(), **self._common})
+                self._give(job.cell)
             started = scaled = time.monotonic()
             said = False
             while self._futures:
@@ -145,14 +156,14 @@ class _Run:
             with suppress(Exception):
                 self._client.unsubscribe_topic(TOPIC)
 
-    def _submit(self, jobs: Sequence[Job]) -> None:
-        for place, job in enumerate(jobs):
-            key = f"{PREFIX}-{self._common['run']}-{job.cell}"
-            text = json.dumps({"job": job.to_json(), **self._common})
-            future = self._client.submit(run_job, text, key=key, priority=-place, retries=RETRIES, pure=False)
-            self._futures[job.cell] = future
-            over = {"cell": job.cell, "at": "over"}
-            future.add_done_callback(lambda _, over=over: self._heard.put(over))
+    def _give(self, cell: str) -> None:
+        """Hand a job to Dask; those that come first have precedence."""
+        self._given[cell] += 1
+        key = f"{PREFIX}-{self._common['run']}-{cell}-{self._given[cell]}"
+        place, text = self._jobs[cell]
+        future = self._client.submit(run_job, text, key=key, priority=-place, retries=RETRIES, pure=False)
+        self._futures[cell] = future
+        future.add_done_callback(lambda _: self._heard.put({"cell": cell, "at": "over"}))
 
     def _hear(self, message: dict[str, Any]) -> None:
         if message["run"] == self._common["run"]:
@@ -166,22 +177,30 @@ class _Run:
         if "news" in message:
             self._news(News(**message["news"]))
         elif message["at"] == "begun":
-            self._begun.add(cell)
+            self._begun[cell] += 1
+            self._running.add(cell)
             self._news(News(cell, "starting"))
         elif message["at"] == "over":
-            outcome = self._outcome(cell, self._futures[cell])
-            del self._futures[cell]
-            if not self._done(outcome):
-                self._drop([one for one in self._futures if one not in self._begun])
+            self._running.discard(cell)
+            outcome = self._outcome(cell, self._futures.pop(cell))
+            if outcome is None:
+                if self._wanted:
+                    self._give(cell)
+            elif not self._done(outcome):
+                self._wanted = False
+                self._drop([one for one in self._futures if one not in self._running])
 
-    def _outcome(self, cell: str, future: Any) -> Outcome:
+    def _outcome(self, cell: str, future: Any) -> Outcome | None:
+        """Give what became of a cell; None if workers died, and not for its sake."""
         distributed = dask()
         try:
             told = json.loads(future.result())
         except distributed.KilledWorker as error:
+            if self._begun[cell] < DEATHS and self._given[cell] < GIVEN:
+                return None
             died = (
-                f"every Dask worker that had the cell died, {error.allowed_failures + 1} of them, "
-                f"{error.last_worker.address} the last; see their logs"
+                f"Dask workers died with the cell again and again, {self._begun[cell]} of them while it was "
+                f"computed, the last {error.last_worker.address}; see their logs"
             )
             return Outcome(cell, "crashed", died)
         except distributed.CancelledError as error:
@@ -203,7 +222,7 @@ class _Run:
 
     def _abandon(self) -> None:
         """Cancel everything, and wait a while until what had begun was left."""
-        open_ = self._begun.intersection(self._futures)
+        open_ = self._running.intersection(self._futures)
         with suppress(Exception):
             self._drop(list(self._futures))
             deadline = time.monotonic() + LEAVING

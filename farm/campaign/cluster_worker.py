@@ -111,7 +111,7 @@ class Crew:
         finally:
             with self._lock:
                 # One that was cancelled is not there any more, and of no further use.
-                keep = self._busy.pop(key, None) is not None and well and not self._closed
+                keep = self._busy.pop(key, None) is not None and well
                 if keep:
                     self._idle.append((time.monotonic(), (threads, compute), mine))
             if keep:

@@ -188,4 +188,4 @@ def _names(scanner: Scanner) -> tuple[str, ...]:
 
 
 def _error(place: str, text: str, problem: str) -> ExperimentError:
-    return ExperimentError(f"{place} '{' '.join(text.split())}': {problem}")
+    return ExperimentError(" ".join(f"{place} '{' '.join(text.split())}': {problem}".split()))

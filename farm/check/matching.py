@@ -57,7 +57,7 @@ def _there(key: str, pieces: Sequence[Piece]) -> str:
         return f"no stream there has a {key}"
     more = f" and {len(known) - MOST_TOLD} more" if len(known) > MOST_TOLD else ""
     is_ramp = key in NUMBERS and any(as_number(value) is None for value in known)
-    ramp = "; what is 'up to' a severity, a ramp, has no single one" if is_ramp else ""
+    ramp = "; a ramp, 'up to' a severity, has no single one" if is_ramp else ""
     return f"{'there is' if len(known) == 1 else 'there are'} {', '.join(known[:MOST_TOLD])}{more}{ramp}"
 
 

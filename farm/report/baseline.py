@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.padding import Padding
@@ -24,17 +24,17 @@ from farm.statistics.wording import p_words
 FORMATS = ("table", "json", "markdown")
 DIGITS, SHOWN = 4, 10
 _SURE = ("better, surely", "worse, surely")
-_MEASURED = ("monitor", "measure", "baseline", "now", "difference", "interval", "verdict")
+_MEASURED = ("monitor", "measure", "baseline", "now", "change", "interval", "verdict")
 _CHANGED = (
     "monitor",
     "task",
-    "newly missed",
-    "no longer missed",
-    "new false alarms",
-    "no longer",
+    "newly\nmissed",
+    "no longer\nmissed",
+    "new false\nalarms",
+    "no longer\nfalse",
     "right more often",
 )
-_NUMBERS = {"baseline", "now", "difference", *_CHANGED[2:6]}
+_NUMBERS = {"baseline", "now", "change", *_CHANGED[2:6]}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _legend(found: BaselineComparison) -> Iterator[str]:
     first = found.overall[0]
     tracks = f" of {first.n_groups:,} tracks" if first.n_groups < first.n else ""
     yield (
-        f"difference: now minus baseline, with its {100 * found.level:g} % interval: whole tracks resampled "
+        f"change: now minus baseline, with its {100 * found.level:g} % interval: whole tracks resampled "
         f"{found.replicates:,} times, {first.n:,} instances{tracks}; 'surely' where it leaves 0 out"
     )
     yield (
@@ -149,17 +149,29 @@ def _legend(found: BaselineComparison) -> Iterator[str]:
 
 def _table(block: _Block) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in block.headings:
-        named = heading == "monitor"
-        table.add_column(
-            heading,
-            justify="right" if heading in _NUMBERS else "left",
-            overflow="fold",
-            no_wrap=not named and heading not in _CHANGED,
-        )
-    for row in block.rows:
-        table.add_row(*map(Text, row), style="bold" if row[-1] in _SURE else None)
+    headings = block.headings
+    rows = [(row, _style(row)) for row in block.rows]
+    if headings is _MEASURED:
+        # A monitor's name above its measures instead of beside each leaves room for narrow terminals.
+        headings, rows = headings[1:], list(_under_names(block.rows))
+    for heading in headings:
+        # Numbers are kept whole; where a line is too short, names and verdicts wrap.
+        words = heading in ("monitor", "measure", "verdict")
+        justify: Literal["left", "right"] = "right" if heading in _NUMBERS else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not words)
+    for row, style in rows:
+        table.add_row(*map(Text, row), style=style)
     return table
+
+
+def _under_names(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    for name in dict.fromkeys(row[0] for row in rows):
+        yield (name,), "bold"
+        yield from ((("  " + row[1], *row[2:]), _style(row)) for row in rows if row[0] == name)
+
+
+def _style(row: Sequence[str]) -> str | None:
+    return "bold" if row[-1] in _SURE else None
 
 
 def _markdown(found: BaselineComparison) -> str:
@@ -167,10 +179,14 @@ def _markdown(found: BaselineComparison) -> str:
     for block in _blocks(found):
         rules = ["--:" if heading in _NUMBERS else ":--" for heading in block.headings]
         lines += [f"**{_plain(block.title)}**", ""]
-        lines += [f"| {' | '.join(row)} |" for row in (block.headings, rules)]
+        lines += [f"| {' | '.join(row)} |" for row in (_flat(block.headings), rules)]
         lines += [f"| {' | '.join(map(_plain, row))} |" for row in block.rows]
         lines += ["", *(f"- {_plain(note)}" for note in block.notes), *([""] if block.notes else [])]
     return "\n".join([*lines, "---", "", *(f"- {_plain(line)}" for line in _legend(found))]) + "\n"
+
+
+def _flat(headings: Sequence[str]) -> list[str]:
+    return [heading.replace("\n", " ") for heading in headings]
 
 
 def _plain(text: str) -> str:

@@ -193,7 +193,7 @@ def is_gone(pid: int) -> bool:
 def test_cells_are_computed_by_both_workers_and_told_of(
     scheduler: Path, make_job: Callable[..., Job], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    cells = [f"c{place}" for place in range(12)]
+    cells = [f"c{place}" for place in range(16)]
     with ClusterExecutor(str(scheduler), threads=3, compute=COMPUTE) as executor:
         assert executor.workers == 2
         told = run(executor, [make_job(cell, seconds=0.2) for cell in cells])
@@ -213,9 +213,9 @@ def test_cells_are_computed_by_both_workers_and_told_of(
     pairs = {(one.nbytes, one.instances) for one in told.outcomes.values()}
     assert len(pairs) == len({worker for worker, _ in pairs}) == 2
     assert (again.outcomes["c0"].nbytes, again.outcomes["c0"].instances) in pairs
-    order = (tmp_path / "order").read_text().split()
-    assert set(order[:2]) <= {"c0", "c1", "c2", "c3"}
-    assert order.index("c0") < order.index("c11")
+    order = (tmp_path / "order").read_text().split()[: len(cells)]
+    for place, cell in enumerate(cells):
+        assert abs(order.index(cell) - place) <= 4  # a wish, for the sake of what cells share
     assert capfd.readouterr() == ("", "")
 
 
@@ -271,13 +271,15 @@ def test_a_worker_that_is_killed_is_survived(
 def test_no_more_is_begun_once_no_more_is_wanted(
     scheduler: Path, make_job: Callable[..., Job], tmp_path: Path
 ) -> None:
-    jobs = [make_job("bad", "storage"), *(make_job(f"c{place}", seconds=1) for place in range(20))]
+    jobs = [make_job("bad", "storage-later"), *(make_job(f"c{place}", seconds=1) for place in range(20))]
     with ClusterExecutor(str(scheduler), compute=COMPUTE) as executor:
         told = run(executor, jobs, Told(until="bad"))
         rest = run(executor, [make_job("next")])
     assert told.outcomes["bad"].state == "storage"
     finished = sorted(set(told.outcomes) - {"bad"})
-    assert len(finished) <= 2  # those that were under way
+    begun = {one.cell for one in told.news if one.doing == "starting"}
+    assert len(begun) == 2
+    assert begun == set(told.outcomes)  # what was under way was let finish
     assert rest.outcomes["next"].state == "done"
     check_whole(tmp_path, [*finished, "next"])
     assert len((tmp_path / "order").read_text().split()) <= 5

@@ -150,8 +150,7 @@ class TestConditions:
         runs = [with_columns(made, severity=severity), make_run(1, faults=[NOISE])]
         assert faults(only(runs, "overall.mcc >= 0.4 on severity<=5")) == [("gaussian-noise", "3")]
         assert problem(runs, "overall.mcc >= 0.4 on severity>=4") == (
-            "nothing has severity>=4; there are 3, up to 5; what is 'up to' a severity, a ramp, has no single "
-            "one"
+            "nothing has severity>=4; there are 3, up to 5; a ramp, 'up to' a severity, has no single one"
         )
         assert len(only(runs, "overall.mcc >= 0.4 on faultload:fog").sets) == 1
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import version
 
 from farm.errors import FarmError
-from farm.parsing import judging, monitors, running
+from farm.parsing import gate, judging, monitors, running
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         running.add_streams,
         monitors.add_guard,
         judging.add_judging,
+        gate.add_check,
         monitors.add_monitors,
         judging.add_looking,
         monitors.add_catalogue,

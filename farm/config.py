@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from farm import api
+from farm.api import ORDERS
 from farm.errors import ExperimentError, UserError
 from farm.experiment_files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed, read_written
 from farm.explaining import explain
@@ -26,7 +27,6 @@ from farm.specs import (
     Strict,
     as_faults,
 )
-from farm.stream import ORDERS
 
 __all__ = [
     "EXPERIMENTS",

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from farm import provenance
 from farm.api import (
+    ORDERS,
     Cache,
     Classifier,
     Component,
@@ -32,7 +33,6 @@ from farm.fallback import Fallback
 from farm.fitting import check_needs
 from farm.kept import Kept
 from farm.readouts import Readouts
-from farm.stream import ORDERS
 from farm.testbed import Testbed, fallback_source, make_order
 from farm.watch import Watch
 

@@ -15,8 +15,8 @@ from pydantic import (
 )
 
 from farm import api, registry
+from farm.api import ORDERS
 from farm.errors import ExperimentError
-from farm.stream import ORDERS
 
 NO_FAULT = "none"
 """What experiments call a stream without faults."""

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from farm.api import JSON, Batch, IntArray, Workload, check_choice, check_number, generator
+from farm.api import JSON, ORDERS, Batch, IntArray, Workload, check_choice, check_number, generator
 from farm.errors import ExperimentError
 from farm.sources import Fault, FromSources, Rows, Sources
-
-ORDERS = ("shuffled", "sequential")
 
 
 class BenchmarkStream(FromSources):

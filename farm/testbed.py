@@ -16,6 +16,7 @@ from weakref import ref
 
 from farm import registry
 from farm.api import (
+    ORDERS,
     Cache,
     CalibrationRule,
     Classifier,
@@ -45,7 +46,7 @@ from farm.recorder import Recorder
 from farm.registry import Kind
 from farm.run_record import run_record
 from farm.sources import Fault
-from farm.stream import ORDERS, BenchmarkStream
+from farm.stream import BenchmarkStream
 from farm.sut import SystemUnderTest
 from farm.threads import limited_threads
 from farm.timed_stream import TimedStream

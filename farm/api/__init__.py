@@ -67,7 +67,7 @@ from farm.api.observation import (
 from farm.api.policy import Cancel, Policy
 from farm.api.progress import Progress, Silent
 from farm.api.randomness import PerInstance, derived_seed, generator, uniform_by_id
-from farm.api.schedule import Schedule, Stretch
+from farm.api.schedule import ORDERS, Schedule, Stretch
 from farm.api.transformation import Transformation, at_severity
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "JSON",
     "LAST_HIDDEN",
     "NO_ANSWER",
+    "ORDERS",
     "ArrayImages",
     "Batch",
     "BoolArray",

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.api.component import Component
 
+ORDERS = ("shuffled", "sequential")
+"""The orders of streams without time; any other is a schedule's."""
+
 
 @dataclass(frozen=True)
 class Stretch:

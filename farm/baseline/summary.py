@@ -42,14 +42,15 @@ def summary(run: Readouts, monitors: Sequence[str]) -> dict[str, Any]:
         by_monitor: dict[str, dict[str, Any]] = {name: {} for name in monitors}
         for name, own in found.items():
             for standing in own.standings:
-                by_monitor[standing.monitor][name] = dict(_entry(standing))
+                reason = one.cell(measured(name), standing.monitor).reason
+                by_monitor[standing.monitor][name] = dict(_entry(standing, reason))
         told[one.name] = by_monitor
     return told
 
 
-def _entry(standing: Standing) -> Iterator[tuple[str, float | str]]:
+def _entry(standing: Standing, reason: str | None) -> Iterator[tuple[str, float | str]]:
     if not standing.value.defined:
-        yield "undefined", str(standing.value.reason)
+        yield "undefined", str(reason)
         return
     yield "value", _rounded(standing.value)
     if standing.low.defined and standing.high.defined:

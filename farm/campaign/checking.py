@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from farm.api import ORDERS
 from farm.config import ComponentSpec, Experiment, FaultSpec
 from farm.errors import UserError
 from farm.fallback import NAMES
 from farm.registry import Kind
-from farm.stream import ORDERS
 
 
 def check_components(experiments: Iterable[Experiment], home: Path) -> None:

@@ -33,7 +33,7 @@ LEAVING = 5.0
 DEATHS = 3
 """As many times a cell may be begun by workers that die over it; then it is the cell's fault."""
 GIVEN = 10
-"""As many times a cell is handed to Dask that workers die with before they begin it, waiting beside others."""
+"""As many times a cell is handed to Dask whose workers die before they begin it."""
 RETRIES = 2
 """How often Dask gives a task to a worker again on which it could not even begin."""
 
@@ -91,7 +91,7 @@ class ClusterExecutor:
         same = {"file": str(file), "token": token, "versions": versions()}
         common = {"run": token, "threads": self._threads, "compute": self._compute, "same": same}
         try:
-            _Run(self._connection, self._where, common, news, done).go(jobs)
+            _Run(self._connection, self._where, self._log.path, common, news, done).go(jobs)
         finally:
             file.unlink(missing_ok=True)
 
@@ -115,11 +115,13 @@ class _Run:
         self,
         connection: Connection,
         where: str,
+        log: Path,
         common: dict[str, Any],
         news: Callable[[News], None],
         done: Callable[[Outcome], bool],
     ) -> None:
-        self._connection, self._client, self._where = connection, connection.client, where
+        self._connection, self._client = connection, connection.client
+        self._where, self._log = where, log
         self._common, self._news, self._done = common, news, done
         self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._jobs: dict[str, tuple[int, str]] = {}
@@ -137,24 +139,31 @@ class _Run:
             for place, job in enumerate(jobs):
                 self._jobs[job.cell] = place, json.dumps({"job": job.to_json(), **self._common})
                 self._give(job.cell)
-            started = scaled = time.monotonic()
-            said = False
-            while self._futures:
-                with suppress(queue.Empty):
-                    self._take(self._heard.get(timeout=1.0))
-                now = time.monotonic()
-                if now - scaled > RESCALE:
-                    self._connection.scale()
-                    scaled = now
-                if not (said or self._begun) and now - started > UNUSUAL and not self._client.nthreads():
-                    self._news(News(jobs[0].cell, "waiting for a Dask worker"))
-                    said = True
+            self._stay(jobs[0].cell)
         except BaseException:
             self._abandon()
             raise
         finally:
             with suppress(Exception):
                 self._client.unsubscribe_topic(TOPIC)
+
+    def _stay(self, first: str) -> None:
+        started = scaled = time.monotonic()
+        looked = False
+        while self._futures:
+            with suppress(queue.Empty):
+                self._take(self._heard.get(timeout=1.0))
+            now = time.monotonic()
+            if now - scaled > RESCALE:
+                self._connection.scale()
+                scaled = now
+            if not (looked or self._begun) and now - started > UNUSUAL:
+                looked, there = True, {"": 0}
+                with suppress(OSError):  # that a scheduler is gone is told by its futures
+                    there = self._client.nthreads()
+                if not there:
+                    told = f"waiting for a Dask worker; what Dask says of it would be in {self._log}"
+                    self._news(News(first, note=told))
 
     def _give(self, cell: str) -> None:
         """Hand a job to Dask; those that come first have precedence."""
@@ -199,8 +208,8 @@ class _Run:
             if self._begun[cell] < DEATHS and self._given[cell] < GIVEN:
                 return None
             died = (
-                f"Dask workers died with the cell again and again, {self._begun[cell]} of them while it was "
-                f"computed, the last {error.last_worker.address}; see their logs"
+                f"the cell was begun {self._begun[cell]} times by Dask workers that died, the last "
+                f"{error.last_worker.address}; see their logs"
             )
             return Outcome(cell, "crashed", died)
         except distributed.CancelledError as error:

@@ -80,6 +80,8 @@ class Connection:
         if self.cluster is not None:
             try:
                 self.cluster.close()
+            except AssertionError:
+                pass  # of Dask's, at the very end: a worker that the queue refused cannot be ended
             except Exception as error:
                 raise Failure(
                     f"the Dask cluster could not be ended ({one_line(error)}); see whether workers still run"
@@ -138,8 +140,8 @@ def _client_of(address: str, where: str) -> Any:
     except TimeoutError:
         why = f"nothing came within {TIMEOUT:.0f} s"
     except Exception as error:  # noqa: BLE001 - each of Dask's ways to connect has errors of its own
-        cause = error.__cause__ or error
-        why = re.sub(r"^in <.*?>: ", "", " ".join(str(cause).split()))
+        told = str(error.__cause__ or "") or str(error)
+        why = re.sub(r"^in <.*?>: ", "", " ".join(told.split()))
     raise RequirementError(
         f"--cluster {where}: no Dask scheduler answers at {address} ({why}); is it running, and does "
         "this machine reach it?"

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from farm.api import JSON
+from farm.api import JSON, ORDERS
 from farm.config import CalibrationSpec, ComponentSpec, Experiment, MonitorSpec
 from farm.fallback import NAMES
 from farm.files import json_digest
 from farm.identity import Identities, testbed_digest
 from farm.readouts import SCHEMA
 from farm.registry import Kind
-from farm.stream import ORDERS
 
 LENGTH = 16
 """Hexadecimal digits of an id: 64 bits, for some thousands of cells in a folder."""

@@ -13,7 +13,7 @@ import pandas as pd
 from farm.api.arrays import BoolArray, IntArray
 from farm.check.selection import NUMBERS, Condition
 from farm.comparison import BenchmarkSet, benchmark_sets
-from farm.comparison.sets import NO_CATEGORY, NO_FAULT, Said, Stream, _fault
+from farm.comparison.sets import NO_CATEGORY, NO_FAULT, Said, Stream, fault_words
 from farm.errors import ExperimentError
 from farm.readouts import Readouts
 from farm.records.notes import Noted, noted
@@ -189,7 +189,7 @@ def _rows(instances: pd.DataFrame) -> Rows:
     found: Rows = {}
     for part in parted.parts:
         if part.name == "all":
-            found.setdefault(_fault(part), []).append(parted.take(parted.order, part))
+            found.setdefault(fault_words(part), []).append(parted.take(parted.order, part))
     return found
 
 

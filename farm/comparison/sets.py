@@ -119,7 +119,7 @@ def benchmark_sets(runs: Sequence[Readouts]) -> list[BenchmarkSet]:
         records = [r for r in judge(run.instances, run.alarms, run.run) if r["part"] == "all"]
         streams = _Streams(number, run)
         for part in streams.parts:
-            made = BenchmarkSet(workload, classifier, *_fault(part))
+            made = BenchmarkSet(workload, classifier, *fault_words(part))
             found = sets.setdefault(made, made)
             own = [r for r in records if _is_of(r, part.group) and r["ranked"] and r["monitor"] != ORACLE]
             found.records.append({r["monitor"]: r for r in own})
@@ -149,7 +149,7 @@ def _check_names(sets: Sequence[BenchmarkSet]) -> None:
             )
 
 
-def _fault(part: Part) -> tuple[str, str, str]:
+def fault_words(part: Part) -> tuple[str, str, str]:
     """Give faultload, category and severity as words."""
     group = part.group
     if len(part.strata) == 1:

@@ -7,12 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from farm.testing.assertions import assert_monitor
+    from farm.testing.benchmark import Benchmark
     from farm.testing.monitor_checks import RULES, check_monitor, check_monitors
     from farm.testing.rules import Finding, MonitorCheckError, Report
     from farm.testing.small_system import SmallSystem
 
 HOMES = {
+    "Benchmark": "benchmark",
     "RULES": "monitor_checks",
+    "assert_monitor": "assertions",
     "check_monitor": "monitor_checks",
     "check_monitors": "monitor_checks",
     "Finding": "rules",
@@ -23,10 +27,12 @@ HOMES = {
 
 __all__ = [
     "RULES",
+    "Benchmark",
     "Finding",
     "MonitorCheckError",
     "Report",
     "SmallSystem",
+    "assert_monitor",
     "check_monitor",
     "check_monitors",
 ]

@@ -50,11 +50,13 @@ class Recording(distributed.LocalCluster):
 class Lingering(distributed.LocalCluster):
     """A cluster that ends, and says that it did not."""
 
+    error: Exception
+
     def close(self, timeout: float | None = None) -> None:
         """End."""
         super().close(timeout)
         if self.status == distributed.Status.closed:
-            raise OSError("scancel is not there")
+            raise self.error
 
 
 class Refusing:
@@ -196,7 +198,15 @@ def test_cells_are_computed_by_both_workers_and_told_of(
     cells = [f"c{place}" for place in range(16)]
     with ClusterExecutor(str(scheduler), threads=3, compute=COMPUTE) as executor:
         assert executor.workers == 2
-        told = run(executor, [make_job(cell, seconds=0.2) for cell in cells])
+        of_another = {"run": "another campaign's", "cell": "c0", "at": "begun"}
+        told = Told()
+
+        def hear(news: News) -> None:
+            told.hear(news)
+            if len(told.news) == 1:
+                executor._connection.client.log_event(cluster_worker.TOPIC, of_another)
+
+        executor.run([make_job(cell, seconds=0.2) for cell in cells], hear, told.done)
         assert list((tmp_path / "logs").glob(".*")) == []  # what was written for the workers to see
         run(executor, [])
         again = run(executor, [make_job("c0")])
@@ -207,6 +217,7 @@ def test_cells_are_computed_by_both_workers_and_told_of(
     for cell in cells:
         of_cell = [one for one in told.news if one.cell == cell]
         assert of_cell[0] == News(cell, "starting")
+        assert of_cell.count(of_cell[0]) == 1
         assert of_cell[1] == News(cell, "stepping", 0, 5)
         assert of_cell[-1] == News(cell, "stepping", 5, 5)
     # Each worker keeps its process from cell to cell, and from one run to the next.
@@ -278,7 +289,7 @@ def test_no_more_is_begun_once_no_more_is_wanted(
     assert told.outcomes["bad"].state == "storage"
     finished = sorted(set(told.outcomes) - {"bad"})
     begun = {one.cell for one in told.news if one.doing == "starting"}
-    assert len(begun) == 2
+    assert 2 <= len(begun) <= 3  # the worker of the bad one may have been quick to begin the next
     assert begun == set(told.outcomes)  # what was under way was let finish
     assert rest.outcomes["next"].state == "done"
     check_whole(tmp_path, [*finished, "next"])
@@ -287,8 +298,13 @@ def test_no_more_is_begun_once_no_more_is_wanted(
 
 @pytest.mark.parametrize("breaks", ["news", "done"])
 def test_an_interrupt_ends_all_work(
-    scheduler: Path, make_job: Callable[..., Job], tmp_path: Path, breaks: str
+    scheduler: Path,
+    make_job: Callable[..., Job],
+    tmp_path: Path,
+    breaks: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(cluster, "LEAVING", SOON)  # workers say that they left; time need not tell
     told = Told()
 
     def hear(news: News) -> None:
@@ -305,7 +321,7 @@ def test_an_interrupt_ends_all_work(
         started = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             executor.run(jobs, hear, done)
-        assert time.monotonic() - started < SOON
+        assert time.monotonic() - started < SOON / 2
         hung = [pid for path in tmp_path.glob("tries/h*") for _, pid in tries(tmp_path, path.name)]
         assert hung or breaks == "done"
         wait_until(lambda: all(map(is_gone, hung)))
@@ -412,7 +428,8 @@ def test_a_scheduler_that_is_killed(
             Failure, match="the Dask scheduler is not connected any more; what was finished is"
         ):
             executor.run([make_job("c0"), make_job("c1")], hear, told.done)
-    assert told.news == [News("c0", "waiting for a Dask worker")]
+    waiting = f"waiting for a Dask worker; what Dask says of it would be in {tmp_path}/logs/dask.log"
+    assert told.news == [News("c0", note=waiting)]
     assert told.outcomes == {}
 
 
@@ -444,22 +461,23 @@ def test_a_cluster_by_its_name(
 
 
 def test_a_cell_that_its_workers_do_not_survive(make_job: Callable[..., Job], tmp_path: Path) -> None:
-    """Twice is enough here; Dask's default is four times. The worker comes back, with its nanny."""
+    """Dask blames whatever waits on a worker that dies, too, and here at once; we do not."""
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         ClusterExecutor("local", 1, compute=COMPUTE) as executor,
     ):
         told = run(executor, [make_job("bad", "kill-worker"), make_job("good")])
-    assert told.outcomes["good"].state in ("done", "crashed")  # it may have waited on the same worker
+    assert told.outcomes["good"].state == "done"
+    check_whole(tmp_path, ["good"])
     assert told.outcomes["bad"].state == "crashed"
-    assert told.outcomes["bad"].reason.startswith(
-        "every Dask worker that had the cell died, 2 of them, tcp://"
-    )
-    assert len(tries(tmp_path, "bad")) == 2
-    assert (tmp_path / "logs" / "dask.log").read_text().count("distributed") > 0
+    reason = told.outcomes["bad"].reason
+    assert reason.startswith("the cell was begun 3 times by Dask workers that died, the last tcp://127")
+    assert 3 <= len(tries(tmp_path, "bad")) <= 4  # a worker that dies in a moment may not tell that it began
+    assert "distributed.nanny WARNING Restarting worker" in (tmp_path / "logs" / "dask.log").read_text()
 
 
-def test_a_cluster_that_cannot_be_ended() -> None:
+def test_a_cluster_that_cannot_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lingering, "error", OSError("scancel is not there"), raising=False)
     mine = {"class": f"{__name__}.Lingering", "n_workers": 1, "processes": False, "dashboard_address": ":0"}
     with dask.config.set({"farm.clusters": {"mine": mine}}):
         executor = ClusterExecutor("mine", compute=COMPUTE)
@@ -467,6 +485,8 @@ def test_a_cluster_that_cannot_be_ended() -> None:
             Failure, match=r"could not be ended \(OSError: scancel is not there\); see whether"
         ):
             executor.close()
+        monkeypatch.setattr(Lingering, "error", AssertionError("Status.created"))
+        ClusterExecutor("mine", compute=COMPUTE).close()  # what Dask says of a worker that never was
 
 
 WRONG = [
@@ -549,7 +569,7 @@ def test_clusters_that_are_configured_as_what_they_are_not() -> None:
 
 
 def test_where_no_scheduler_answers(monkeypatch: pytest.MonkeyPatch, scheduler: Path) -> None:
-    monkeypatch.setattr(cluster_connection, "TIMEOUT", 1.0)
+    monkeypatch.setattr(cluster_connection, "TIMEOUT", 2.0)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -36,6 +36,7 @@ def compute(job: Job, *, kept, progress, watch) -> Outcome:
     if does == "kill-once" and len(list(tries.iterdir())) == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     if does == "kill-worker":
+        time.sleep(0.3)
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(600)
     if does == "hang":

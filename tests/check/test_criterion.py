@@ -110,6 +110,11 @@ class TestWhatCanBeSaid:
         found = parse_criterion(r'overall.mcc >= 0.4 on faultload:"my \"own\" fog, \\ 100 %"')
         assert found.selection.conditions[0].value == r'my "own" fog, \ 100 %'
 
+    def test_names_that_begin_a_clause_stand_in_quotes(self):
+        found = parse_criterion('overall.mcc >= 0.4 on workload:"for" for "at"')
+        assert (found.selection.conditions[0].value, found.monitors) == ("for", ("at",))
+        assert str(found) == 'overall.mcc >= 0.4 on workload:"for" for "at" at 95 %'
+
     @pytest.mark.parametrize("sign", [">=", "≥"])
     def test_signs_and_spaces(self, sign):
         expected = parse_criterion("overall.mcc >= 0.4")

@@ -1,0 +1,115 @@
+"""`farm check`: does a run meet its criteria? For people, and for the jobs of continuous integration."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from farm.baseline.baseline import load_runs
+from farm.baseline.saved import write_text
+from farm.campaign.folder import CampaignFolder
+from farm.check.criteria_file import load_criteria
+from farm.check.verdict import judge_criteria
+from farm.errors import DataError, ExperimentError
+from farm.readouts import Readouts
+from farm.report.check_junit import ROOT, check_junit
+from farm.report.check_markdown import MARK, check_markdown
+from farm.report.check_table import check_json, check_table
+from farm.report.checked import Broken, Checked
+from farm.run_folders import planned_cells
+
+_JUNIT_BEGINS = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="{ROOT}"'
+
+
+def check(options: argparse.Namespace) -> int:
+    """Judge runs by a file of criteria; the exit code says what came out."""
+    outputs = {"--junit": options.junit, "--markdown": options.markdown}
+    for option, begins in (("--junit", _JUNIT_BEGINS), ("--markdown", MARK)):
+        if outputs[option] is not None:
+            _check_output(option, Path(outputs[option]), begins)
+    if options.junit is not None and options.markdown is not None:
+        _check_apart(Path(options.junit), Path(options.markdown))
+    if options.replicates is not None and options.replicates < 1:
+        raise ExperimentError(f"--replicates is {options.replicates}; expected at least 1")
+    if options.seed is not None and options.seed < 0:
+        raise ExperimentError(f"--seed is {options.seed}; expected at least 0")
+    checked = _checked(options)
+    if options.junit is not None:
+        write_text(Path(options.junit), check_junit(checked))
+    if options.markdown is not None:
+        write_text(Path(options.markdown), check_markdown(checked))
+    if options.format == "json":
+        sys.stdout.write(check_json(checked))
+    else:
+        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+        sys.stdout.write(check_table(checked, width=width, colour=sys.stdout.isatty()))
+    return checked.exit_code
+
+
+def _checked(options: argparse.Namespace) -> Checked:
+    file = load_criteria(options.criteria)
+    seed = file.seed if options.seed is None else options.seed
+    replicates = file.replicates if options.replicates is None else options.replicates
+    runs = load_runs(options.runs)
+    began, started = datetime.now(UTC), time.perf_counter()
+    judged = judge_criteria(runs, file, seed=seed, replicates=replicates)
+    return Checked(
+        judged=judged,
+        broken=[*_missing_cells(options.runs), *_failed_monitors(runs)],
+        criteria=str(options.criteria),
+        runs=list(options.runs),
+        undecided=options.undecided or file.undecided,
+        seed=seed,
+        replicates=replicates,
+        version=version("farm-testbed"),
+        began=began,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _missing_cells(paths: Sequence[str]) -> Iterator[Broken]:
+    """Tell which cells campaigns ask for and have not: what was not run met nothing."""
+    for path in paths:
+        if not CampaignFolder.is_campaign(path):
+            continue
+        folder = CampaignFolder(path)
+        for cell, place in planned_cells(folder):
+            if place is None:
+                failure = folder.failure(cell["id"])
+                reason = failure["reason"] if failure else "it was not computed yet; `farm run` the campaign"
+                yield Broken(f"cell '{cell['title']}'", path, reason)
+
+
+def _failed_monitors(runs: Sequence[Readouts]) -> Iterator[Broken]:
+    for run in runs:
+        for monitor in run.run["monitors"]:
+            if monitor["failure"]:
+                yield Broken(f"monitor '{monitor['name']}'", str(run.run["folder"]), monitor["failure"])
+
+
+def _check_output(option: str, path: Path, begins: str) -> None:
+    """Check that a file can be written there, and that what it would replace is of its own kind."""
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"{option} {path}: {path.parent} is no folder; expected one")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise DataError(f"{option} {path} is no file; expected a new one, or an earlier one of `farm check`")
+    with path.open("rb") as file:
+        found = file.read(len(begins.encode()))
+    if found not in (b"", begins.encode()):
+        raise DataError(
+            f"{option} {path} is there and was not written by `farm check {option}`, so it is not replaced; "
+            "remove it or choose another name"
+        )
+
+
+def _check_apart(junit: Path, markdown: Path) -> None:
+    if junit.resolve() == markdown.resolve():
+        raise ExperimentError(f"--junit and --markdown are both {junit}; expected two files")

@@ -1,0 +1,212 @@
+"""How verdicts, and the evidence for them, read: the same words in a terminal, in XML and in Markdown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from farm.check.scanner import percent_words
+from farm.check.selection import IS
+from farm.comparison.wording import listed
+from farm.measures import Measure
+from farm.report.cells import DASH
+
+if TYPE_CHECKING:
+    from farm.check.criterion import Criterion
+    from farm.check.verdict import Judged
+    from farm.report.checked import Broken, Checked
+
+VERDICTS = {"fail": "FAIL", "undecided": "not enough data", "pass": "pass"}
+_COUNTED = {"fail": "failed", "undecided": "not decided", "pass": "passed"}
+_OF_ONSETS = ("delay", "misses")
+_MOST_DIGITS = 7
+INFINITE = "\N{INFINITY}"
+
+# What XML 1.0 has no way to write, and what a terminal would obey.
+_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def plain(text: str) -> str:
+    r"""Leave out what cannot be shown everywhere, and write it in one line.
+
+    Examples
+    --------
+    >>> plain("overall.mcc  >= 0.4\n on \x1b[31mfog\x00")
+    'overall.mcc >= 0.4 on [31mfog'
+    """
+    return " ".join(_UNPRINTABLE.sub("", text).split())
+
+
+def criterion_words(judged: Judged) -> str:
+    """Give a criterion as it was written."""
+    return plain(judged.criterion.text or str(judged.criterion))
+
+
+def where_words(judged: Judged) -> str:
+    """Give the value that a criterion with `each` is judged for; nothing where it has one verdict."""
+    selection = judged.criterion.selection
+    if selection.each is None:
+        return ""
+    side = () if selection.side is None else (selection.side,)
+    before = " ".join((*side, f"{selection.each}{IS}"))
+    after = "".join(f" {condition}" for condition in selection.conditions)
+    return plain(judged.where.removeprefix(before).removesuffix(after))
+
+
+def title_words(judged: Judged) -> str:
+    """Name a verdict: no other of a criteria file has this name."""
+    where = where_words(judged)
+    return f"{criterion_words(judged)} [{plain(judged.monitor)}{f', {where}' if where else ''}]"
+
+
+def value_words(judged: Judged) -> str:
+    """Give the value; beside a baseline, by how much it differs from that."""
+    return _measure_words(judged, judged.evidence.value)
+
+
+def bound_words(judged: Judged) -> str:
+    """Give the bound that decided, or the two between which nothing is decided."""
+    low, high = judged.evidence.low, judged.evidence.high
+    if judged.verdict == "undecided":
+        return f"{_measure_words(judged, low)} to {_measure_words(judged, high)}"
+    from_below = judged.criterion.gated.higher_is_better == (judged.verdict == "pass")
+    end = low if from_below else high
+    return f"{'>=' if from_below else '<='} {_measure_words(judged, end)}" if end.defined else DASH
+
+
+def level_words(judged: Judged) -> str:
+    """Give how sure the bound is."""
+    return percent_words(judged.criterion.level)
+
+
+def size_words(judged: Judged) -> str:
+    """Give how many instances there are, and in how many tracks (of times: measurements) they come."""
+    n, tracks = judged.evidence.n, judged.evidence.n_groups
+    if _counted(judged) == "onsets":
+        return f"{n:,} onsets"
+    return f"{n:,}" if tracks >= n else f"{n:,} in {tracks:,}"
+
+
+def sentence(judged: Judged) -> str:
+    """Say why a monitor does not meet a criterion, or may not, and what would decide it."""
+    where = where_words(judged)
+    said = f"{plain(judged.monitor)}{f' on {where}' if where else ''}: {plain(judged.reason)}"
+    return f"{said}; {told}" if (told := needed_words(judged)) else said
+
+
+def needed_words(judged: Judged) -> str:
+    """Say how many instances would decide it; nothing where none would, or where it is decided."""
+    if judged.verdict != "undecided" or judged.needed is None:
+        return ""
+    value = value_words(judged)
+    return (
+        f"some {_rounded_up(judged.needed):,} {_counted(judged)} instead of {judged.evidence.n:,} would "
+        f"decide it, if the value stays {value}"
+    )
+
+
+def evidence_lines(judged: Judged) -> Iterator[str]:
+    """Give all that a verdict rests on, line by line."""
+    evidence = judged.evidence
+    yield f"criterion: {criterion_words(judged)}"
+    yield f"monitor: {plain(judged.monitor)}"
+    yield f"on: {plain(judged.where)}"
+    value = evidence.value
+    yield f"value: {value_words(judged) if value.defined else f'undefined: {plain(str(value.reason))}'}"
+    for name, end in (("lower", evidence.low), ("upper", evidence.high)):
+        told = _measure_words(judged, end) if end.defined else f"none: {plain(str(end.reason))}"
+        yield f"{name} bound: {told} ({percent_words(evidence.level)})"
+    counted = _counted(judged)
+    of = f", {evidence.n_ood:,} of them OOD" if evidence.n_ood and counted == "instances" else ""
+    groups = "measurements" if judged.criterion.gated.kind == "time" else "tracks"
+    within = f", in {evidence.n_groups:,} {groups}" if evidence.n_groups < evidence.n else ""
+    yield f"{counted}: {evidence.n:,}{of}{within}"
+    if evidence.sets:
+        yield f"benchmark sets: {plain(listed(evidence.sets))}"
+    if evidence.counts:
+        yield f"counts: {', '.join(f'{name} {count:,}' for name, count in evidence.counts.items())}"
+    if evidence.method:
+        yield f"bounds: {plain(evidence.method)}"
+
+
+def _counted(judged: Judged) -> str:
+    return "onsets" if judged.criterion.gated.kind in _OF_ONSETS else "instances"
+
+
+def counts_words(checked: Checked) -> str:
+    """Say how many verdicts there are of each kind; those that matter most come first."""
+    parts = [f"{n:,} {_COUNTED[verdict]}" for verdict, n in checked.counts.items() if n]
+    told = ", ".join(parts) or "nothing judged"
+    return f"{told}; {broken_words(checked)}" if checked.broken else told
+
+
+def broken_words(checked: Checked) -> str:
+    """Say how much was to be run and was not."""
+    n = len(checked.broken)
+    return f"{n:,} {'part' if n == 1 else 'parts'} of the runs failed or {'is' if n == 1 else 'are'} missing"
+
+
+def broken_sentence(broken: Broken) -> str:
+    """Say what did not run, where and why."""
+    return plain(f"{broken.what} in {broken.where}: {broken.reason}")
+
+
+def consequence(checked: Checked) -> str:
+    """Say what becomes of what is undecided; nothing where all is decided."""
+    n = checked.counts["undecided"]
+    if not n:
+        return ""
+    return f"What is not decided {_CONSEQUENCES[checked.undecided]}."
+
+
+_CONSEQUENCES = {
+    "report": "is no failure (exit code 3 if nothing failed; --undecided pass or fail to choose)",
+    "pass": "counts as passed here (undecided: pass)",
+    "fail": "counts as failed here (undecided: fail)",
+}
+
+
+def figure(value: float, criterion: Criterion) -> str:
+    """Write a value with as many digits as it takes to see on which side of the bound it is."""
+    if math.isinf(value):
+        return INFINITE if value > 0 else f"-{INFINITE}"
+    known = criterion.gated
+    bounded = math.isfinite(known.highest - known.lowest) and known.highest <= 1
+    sign = "+" if criterion.baseline is not None else ""
+    if not bounded and value == round(value):
+        return f"{value:{sign},.0f}"
+    digits = 3 if bounded or value == 0 else max(0, 2 - math.floor(math.log10(abs(value))))
+    marks = _marks(criterion)
+    for some in range(digits, max(digits, _MOST_DIGITS) + 1):
+        text = f"{value:{sign},.{some}f}"
+        shown = float(text.replace(",", ""))
+        if all((shown > mark) == (value > mark) and (shown < mark) == (value < mark) for mark in marks):
+            return text
+    return f"{value:{sign}.2e}"
+
+
+def _marks(criterion: Criterion) -> Sequence[float]:
+    """Give the values that a reader must not mistake another one for."""
+    known = criterion.gated
+    if criterion.margin is not None:
+        return (0.0, -criterion.margin if known.higher_is_better else criterion.margin)
+    bound = () if criterion.bound is None else (criterion.bound,)
+    return (*bound, *(end for end in (known.lowest, known.highest) if math.isfinite(end)))
+
+
+def _measure_words(judged: Judged, measure: Measure) -> str:
+    return figure(measure.value, judged.criterion) if measure.defined else DASH
+
+
+def _rounded_up(n: int) -> int:
+    """Keep two digits: more would claim too much.
+
+    Examples
+    --------
+    >>> _rounded_up(2213), _rounded_up(77), _rounded_up(100001)
+    (2300, 77, 110000)
+    """
+    step = int(10 ** max(len(str(n)) - 2, 0))
+    return -(-n // step) * step

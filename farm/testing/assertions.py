@@ -1,0 +1,182 @@
+"""`assert_monitor`: what a test expects of a monitor, in a sentence, judged as the gate judges it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from farm.api import check_number
+from farm.check.criteria_file import CriteriaFile
+from farm.check.criterion import Criterion, Relation
+from farm.check.measures import GATED, SIDES
+from farm.check.scanner import Scanner
+from farm.check.selection import IS, Condition, Selection, read_selection
+from farm.check.sense import LEVEL
+from farm.errors import ExperimentError, UnknownNameError, suggestion
+from farm.readouts import Readouts
+from farm.testing.benchmark import Asked, made
+from farm.testing.gate import failures
+from farm.testing.here import benchmark_here
+
+STATISTICS = ("p50", "p95", "p99", "p99_9", "mean", "max")
+"""What is offered of a distribution; other quantiles go by the same pattern."""
+
+KEYS = ("category", "faultload")
+"""What a single word may name."""
+
+
+def assert_monitor(monitor: Asked) -> MonitorAssertion:
+    """Begin to say what is expected of a monitor.
+
+    It is run on the benchmark of the test's fixtures; outside of pytest on the embedded one. What is expected
+    holds only where the confidence bound says so: the same number passes or fails as in `farm check`.
+
+    Parameters
+    ----------
+    monitor
+        A monitor, its class, its name, or a mapping with its name and parameters.
+
+    Examples
+    --------
+    In a test: `assert_monitor(MyMonitor(tau=0.5)).on("novelty").overall.mcc.at_least(0.4)`.
+
+    >>> assert_monitor("never").on("novelty").overall.mcq
+    Traceback (most recent call last):
+    AttributeError: measure 'overall.mcq' is not known; did you mean 'overall.mcc'?
+    """
+    return MonitorAssertion(monitor)
+
+
+@dataclass(frozen=True)
+class MonitorAssertion:
+    """A sentence about a monitor, so far; every word gives a longer one, and leaves this one as it is.
+
+    Measures are attributes by their names in criteria: `overall.mcc`, `specific.fpr`, `auroc`,
+    `residual_hazard`, `monitor_time_us.p99`.
+    """
+
+    asked: Asked
+    places: tuple[str, ...] = ()
+    measure: str = ""
+    confidence: float = LEVEL
+    readouts: Readouts | None = field(default=None, repr=False)
+
+    def on(self, *places: str) -> MonitorAssertion:
+        """Say where: a category, a faultload, or as in criteria (`id`, `faultload:fog severity<=3`).
+
+        Of several places it has to hold on each by itself. Without any it is about all faults together.
+        """
+        return replace(self, places=(*self.places, *places))
+
+    def level(self, confidence: float) -> MonitorAssertion:
+        """Say how sure it must be; 0.95 without."""
+        return replace(self, confidence=confidence)
+
+    def using(self, run: Readouts) -> MonitorAssertion:
+        """Judge a run that is there already, by the monitor's name in it."""
+        return replace(self, readouts=run)
+
+    def at_least(self, bound: float) -> None:
+        """Fail unless the measure surely reaches a bound."""
+        __tracebackhide__ = True
+        check_number("at_least", bound)
+        self._hold(">=", bound)
+
+    def at_most(self, bound: float) -> None:
+        """Fail unless the measure surely stays below a bound."""
+        __tracebackhide__ = True
+        check_number("at_most", bound)
+        self._hold("<=", bound)
+
+    def __getattr__(self, name: str) -> MonitorAssertion:
+        """Choose a measure, word by word."""
+        said = self.measure
+        longer = f"{said}.{name}" if said else name
+        if said in GATED:
+            statistic = name.replace("_", ".")
+            if GATED[said].is_distribution and GATED[said].has_statistic(statistic):
+                return replace(self, measure=f"{said}.{statistic}")
+        elif longer in GATED or any(known.startswith(f"{longer}.") for known in GATED):
+            return replace(self, measure=longer)
+        if said in GATED and not GATED[said].is_distribution:
+            raise AttributeError(f"'{said}' is a whole measure; expected at_least or at_most, not '{name}'")
+        known = GATED if said not in GATED else [f"{said}.{word}" for word in STATISTICS]
+        raise AttributeError(f"measure '{longer}' is not known; {suggestion(longer, known)}")
+
+    def __dir__(self) -> list[str]:
+        """Offer the next words."""
+        return [*super().__dir__(), *_next_words(self.measure)]
+
+    def _hold(self, relation: Relation, bound: float) -> None:
+        __tracebackhide__ = True
+        measure, statistic = self._quantity()
+        run, name = self._run()
+        selections = [_selection(place, run) for place in self.places] or [Selection()]
+        criteria = []
+        for selection in selections:
+            asked = Criterion(
+                text="",
+                measure=measure,
+                statistic=statistic,
+                relation=relation,
+                bound=float(bound),
+                selection=selection,
+                level=self.confidence,
+                place="assert_monitor",
+            )
+            criteria.append(replace(asked, text=str(asked), monitors=(name,)))
+        if found := failures(run, CriteriaFile(tuple(criteria), Path("assert_monitor")), benchmark_here):
+            raise AssertionError("\n\n".join(found))
+
+    def _quantity(self) -> tuple[str, str | None]:
+        """Take measure and statistic apart; both have to be said."""
+        if self.measure in GATED:
+            return self.measure, None
+        measure, _, statistic = self.measure.partition(".")
+        if measure in GATED:
+            return measure, statistic
+        known = ", ".join(_next_words(self.measure))
+        what = f"of '{self.measure}' " if self.measure else ""
+        raise ExperimentError(f"assert_monitor: no measure {what}is named; expected one of {known}")
+
+    def _run(self) -> tuple[Readouts, str]:
+        """Give the readouts to judge, and what the monitor is called in them."""
+        if self.readouts is None:
+            run = benchmark_here().run(self.asked)
+            return run, str(run.run["monitors"][0]["name"])
+        there = {str(note["name"]) for note in self.readouts.run.get("monitors") or ()}
+        heard = isinstance(self.asked, str) and self.asked in there.union(self.readouts.alarms["monitor"])
+        return self.readouts, str(self.asked) if heard else made(self.asked).monitor.name
+
+
+def _next_words(said: str) -> list[str]:
+    """Give what may follow: the next parts of measures' names."""
+    if said in GATED:
+        return list(STATISTICS) if GATED[said].is_distribution else []
+    prefix = f"{said}." if said else ""
+    return list(
+        dict.fromkeys(known[len(prefix) :].split(".")[0] for known in GATED if known.startswith(prefix))
+    )
+
+
+def _selection(place: str, run: Readouts) -> Selection:
+    """Read where: a word that the run knows a category or a fault by, or a selection as in criteria."""
+    word = place.strip()
+    faulted = run.instances[run.instances["is_ood"].to_numpy(bool)]
+    for key in KEYS:
+        if key in faulted and word in faulted[key].unique():
+            return Selection(conditions=(Condition(key, IS, word),))
+    if word in SIDES or any(sign in word for sign in ": <>=≤≥"):
+        scanner = Scanner(word)
+        try:
+            found = read_selection(scanner)
+        except ExperimentError as error:
+            raise ExperimentError(f"assert_monitor: on('{place}'): {error}") from None
+        if not scanner.done:
+            raise ExperimentError(f"assert_monitor: on('{place}'): {scanner.here}; expected the end")
+        return found
+    known = [str(one) for key in KEYS if key in faulted for one in faulted[key].dropna().unique()]
+    raise UnknownNameError(
+        f"assert_monitor: on('{place}') names neither a category nor a faultload of the run; "
+        f"{suggestion(word, [*known, *SIDES])}"
+    )

@@ -1,0 +1,132 @@
+"""The pytest plugin: fixtures and a marker for tests of monitors. It imports the testbed only when used.
+
+Fixtures, all of the session: `farm_benchmark`, and of it `farm_classifier`, `farm_stream` and `farm_run`.
+What is tested on is decided by `farm_experiment` and `farm_workload`, which a conftest.py may override.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+    from farm.api import Classifier, Stream, Workload
+    from farm.readouts import Readouts
+    from farm.testing.benchmark import Benchmark
+
+MARKER = (
+    "farm_criteria(*criteria, file=None, undecided='fail'): what the monitors that the test gives to "
+    "farm_run have to meet; see docs/guides/monitor-tests.md of farm-testbed"
+)
+
+_running: list[pytest.Item] = []
+"""The test that runs; below it, where a test runs pytest, the one that does."""
+_runs: pytest.StashKey[list[Readouts]] = pytest.StashKey()
+_asked: pytest.StashKey[tuple[Any, Any]] = pytest.StashKey()
+
+
+def running() -> pytest.Item | None:
+    """Give the test that runs now."""
+    return _running[-1] if _running else None
+
+
+def check_same(item: Any) -> None:
+    """Fail a test for which the benchmark is overridden otherwise than for those before it.
+
+    Pytest makes a fixture of the session once, whatever is overridden elsewhere: the test would be of other
+    data than it says.
+    """
+    there = item.config.stash.get(_asked, None)
+    own = tuple(item._request.getfixturevalue(name) for name in ("farm_experiment", "farm_workload"))
+    if there is not None and (own[0] != there[0] or own[1] is not there[1]):
+        pytest.fail(
+            "farm_experiment or farm_workload is overridden in another way for this test than for one before "
+            "it, and fixtures of the session are made once; run the two folders apart, or parametrize "
+            "farm_experiment",
+            pytrace=False,
+        )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", MARKER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Remember which test runs."""
+    _running.append(item)
+    try:
+        return (yield)
+    finally:
+        _running.remove(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Hold a test's criteria against what it ran, once it is through."""
+    if "farm_benchmark" in getattr(item, "fixturenames", ()):
+        check_same(item)
+    if item.get_closest_marker("farm_criteria") is None:
+        return (yield)
+    from farm.testing.marked import hold, read_markers
+
+    files = read_markers(item)  # before the test: a mistake in a criterion is told at once
+    result = yield
+    made: list[Readouts] = item.stash.get(_runs, [])
+    hold(files, made)
+    return result
+
+
+@pytest.fixture(scope="session")
+def farm_experiment() -> Path | str | None:
+    """Give the experiment to test on: None, the embedded one; override it by the path of a YAML file."""
+    return None
+
+
+@pytest.fixture(scope="session")
+def farm_workload(pytestconfig: pytest.Config, farm_experiment: Path | str | None) -> Workload:
+    """Give the images to test on: the experiment's; override it by others, or by a workload's name."""
+    from farm.testing.small_benchmark import benchmark_of
+
+    return benchmark_of(farm_experiment, pytestconfig.rootpath).workload
+
+
+@pytest.fixture(scope="session")
+def farm_benchmark(
+    pytestconfig: pytest.Config, farm_experiment: Path | str | None, farm_workload: Any
+) -> Benchmark:
+    """Give the experiment, ready for any monitor."""
+    from farm.testing.small_benchmark import benchmark_of
+
+    pytestconfig.stash[_asked] = farm_experiment, farm_workload
+    return benchmark_of(farm_experiment, pytestconfig.rootpath).on(farm_workload)
+
+
+@pytest.fixture(scope="session")
+def farm_classifier(farm_benchmark: Benchmark) -> Classifier:
+    """Give the classifier under watch."""
+    return farm_benchmark.classifier
+
+
+@pytest.fixture(scope="session")
+def farm_stream(farm_benchmark: Benchmark) -> Stream:
+    """Give the stream: in-distribution images and faults."""
+    return farm_benchmark.stream
+
+
+@pytest.fixture(scope="session")
+def farm_run(farm_benchmark: Benchmark) -> Callable[..., Readouts]:
+    """Give the function that fits monitors, runs them on the stream and gives the readouts."""
+
+    def run(*monitors: Any) -> Readouts:
+        found = farm_benchmark.run(*monitors)
+        if (item := running()) is not None:
+            item.stash.setdefault(_runs, []).append(found)
+        return found
+
+    return run

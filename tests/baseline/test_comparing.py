@@ -1,0 +1,230 @@
+"""Runs beside their baseline: which monitors, which instances, and what is to be said of both sides."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from farm.baseline import (
+    Baseline,
+    compare_with_baseline,
+    load_baseline,
+    paired_bound,
+    paired_differences,
+    paired_sets,
+    save_baseline,
+)
+from farm.comparison import measured
+from farm.errors import DataError, ExperimentError
+from tests.baseline.kept_runs import by_chance, flipped, run_of
+from tests.comparison.made_runs import make_run
+
+
+def compared(now, then, **asked):
+    baseline = then if isinstance(then, Baseline) else Baseline.of([then])
+    return compare_with_baseline(now, baseline, **{"replicates": 100, **asked})
+
+
+def test_monitors_by_measures():
+    found = compared(by_chance(1), by_chance(0))
+    names = [(each.monitor, each.measure.name) for each in found.overall]
+    measures = ("overall.mcc", "specific.fpr", "specific.fnr", "residual_hazard")
+    assert names == [(monitor, measure) for monitor in ("oob", "odin") for measure in measures]
+    assert found.by_set == ()
+    assert (found.runs, found.n, found.n_ood) == (("demo",), 400, 200)
+
+
+def test_every_set_by_itself_beside_the_mean():
+    then = make_run(0)
+    found = compared(then, then, measures=["specific.fnr"], monitors=["good"])
+    assert [len(each.sets) for each in found.overall] == [3]
+    assert [each.sets for each in found.by_set] == [(name,) for name in found.overall[0].sets]
+
+
+def test_a_bound_on_one_side_is_an_end_of_the_wider_interval():
+    then, now = by_chance(0), by_chance(1)
+    baseline = Baseline.of([then])
+    one = paired_bound([now], baseline, "specific.fpr", "oob", level=0.95, replicates=200)
+    (two,) = paired_differences(
+        paired_sets([now], baseline), measured("specific.fpr"), ["oob"], level=0.9, replicates=200
+    )
+    assert (one.low.value, one.high.value) == pytest.approx(
+        (two.difference.low.value, two.difference.high.value)
+    )
+    with pytest.raises(ExperimentError, match=r"a bound on one side is 0\.5; expected a number from"):
+        paired_bound([now], baseline, "specific.fpr", "oob", level=0.5)
+    with pytest.raises(ExperimentError, match="'obb' is not in the run; did you mean 'oob'"):
+        paired_bound([now], baseline, "specific.fpr", "obb")
+
+
+# Instances.
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_instances_are_counted_by_what_became_of_them(tmp_path, saved):
+    n = 400
+    rng = np.random.default_rng(0)
+    sides = [(rng.random(n) < 0.4, rng.random(n) < 0.3) for _ in range(2)]
+    then, now = (run_of({"oob": alarm}, wrong=wrong) for alarm, wrong in sides)
+    baseline = Baseline.of([then])
+    if saved:
+        save_baseline(then, tmp_path / "b.yaml")
+        baseline = load_baseline(tmp_path / "b.yaml")
+    specific, overall = compared(now, baseline).changed
+    is_ood = np.arange(n) >= n // 2
+    for found, truths in ((specific, (is_ood, is_ood)), (overall, (sides[0][1], sides[1][1]))):
+        counts = [0, 0, 0, 0]
+        missed = []
+        for i in range(n):
+            was = (truths[0][i], sides[0][0][i])
+            is_now = (truths[1][i], sides[1][0][i])
+            counts[0] += is_now == (True, False) and was != (True, False)
+            counts[1] += was == (True, False) and is_now != (True, False)
+            counts[2] += is_now == (False, True) and was != (False, True)
+            counts[3] += was == (False, True) and is_now != (False, True)
+            if is_now == (True, False) and was != (True, False):
+                missed.append(f"signs/{i:05d}")
+        assert [
+            found.newly_missed,
+            found.no_longer_missed,
+            found.new_false_alarms,
+            found.no_longer_false_alarms,
+        ] == counts
+        assert list(found.missed_ids) == missed
+        assert min(counts) > 5
+
+
+def test_ids_of_several_runs_say_whose_they_are():
+    runs = [by_chance(seed, name=f"cell {seed}") for seed in (0, 1)]
+    runs = [replace(run, run={**run.run, "seed": seed}) for seed, run in enumerate(runs)]
+    places = np.flatnonzero(runs[1].alarms["alarm"][200:400]) + 200
+    now = [runs[0], flipped(runs[1], places[:1])]
+    found = compared(now, Baseline.of(runs), monitors=["oob"])
+    assert found.changed[0].missed_ids == (f"cell 1: signs/{places[0]:05d}",)
+    assert found.overall[0].n == 800
+
+
+# Which monitors.
+
+
+def test_who_is_on_one_side_only_is_noted():
+    then = by_chance(monitors=("oob", "odin", "old"))
+    now = by_chance(monitors=("odin", "oob", "new", "newer"))
+    found = compared(now, then)
+    assert found.monitors == ("odin", "oob")
+    assert found.notes == ("old is gone", "new and newer are not in the baseline")
+    assert compared(now, then, monitors=["oob"]).notes == ()
+
+
+def test_a_monitor_that_fails_now_is_noted():
+    found = compared(make_run(0, failed=("good",)), make_run(0))
+    assert found.monitors == ("middling", "poor")
+    assert found.notes == ("good failed, and did not in the baseline: singular",)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "asked", "told"),
+    [
+        ({}, {}, "god", r"--monitor 'god' is not in the run; did you mean 'good'\?"),
+        ({"failed": ("good",)}, {}, "good", "--monitor 'good' is not in the run; it failed: singular"),
+        ({}, {"failed": ("good",)}, "good", "--monitor 'good' is not in the baseline; it failed: singular"),
+        ({"unranked": ("good",)}, {}, "good", "--monitor 'good' is not ranked by its own run"),
+    ],
+)
+def test_a_monitor_that_cannot_be_compared_is_an_error(now, then, asked, told):
+    with pytest.raises(ExperimentError, match=f"^{told}"):
+        compared(make_run(0, **now), make_run(0, **then), monitors=[asked])
+
+
+def test_no_monitor_in_common_is_an_error():
+    with pytest.raises(DataError) as error:
+        compared(by_chance(monitors=("a", "b")), by_chance(monitors=("c",)))
+    assert (
+        str(error.value)
+        == "no monitor is in the run (a and b) and in its baseline (c); expected at least one in both"
+    )
+
+
+def test_a_monitor_that_one_of_several_runs_lacks_has_no_mean():
+    runs = [by_chance(seed, name=f"cell {seed}") for seed in (0, 1)]
+    now = [runs[0], by_chance(1, name="cell 1", monitors=("odin",))]
+    found = compared(now, Baseline.of(runs), measures=["specific.fpr"])
+    oob, odin = found.overall[1], found.overall[0]
+    if found.monitors[0] == "oob":
+        oob, odin = odin, oob
+    assert oob.verdict == "cannot be told"
+    assert oob.difference.value.reason.startswith("now: was not run in 1 of 2 runs on fog 3")
+    assert oob.right.n == 400, "the one run that has it on both sides"
+    assert odin.difference.value.defined
+
+
+# What is to be said of both sides.
+
+
+def test_another_classifier_and_other_mistakes_are_noted():
+    n = 400
+    wrong = np.arange(n) % 5 == 0
+    other = wrong.copy()
+    other[[0, 1, 2]] = [False, True, True]
+    then = run_of({"oob": np.arange(n) % 3 == 0}, wrong=wrong)
+    now = run_of({"oob": np.arange(n) % 3 == 0}, wrong=other)
+    mistakes = (
+        "the classifier is right on other instances than it was: 3 of 400 (2 newly wrong, 1 newly right); "
+        "each side is judged against its own mistakes"
+    )
+    assert compared(now, then).notes == (mistakes,)
+    retrained = replace(now, run={**now.run, "classifier": {"name": "lenet", "digest": "ff"}})
+    assert compared(retrained, then).notes == (mistakes, "the classifier is another one than the baseline's")
+    assert compared(then, then).notes == ()
+
+
+def test_another_name_of_the_classifier_is_no_other_set():
+    then = by_chance(0)
+    now = replace(then, run={**then.run, "classifier": {"name": "resnet", "digest": "ff"}})
+    assert compared(now, then).overall[0].sets == ("fog 3 on signs with resnet",)
+
+
+def test_runs_of_the_baseline_that_are_not_compared_are_noted():
+    runs = [by_chance(seed, name=f"cell {seed}") for seed in (0, 1, 2)]
+    found = compared(runs[1], Baseline.of(runs))
+    assert found.notes == ("in the baseline only, and not compared: cell 0 and cell 2",)
+    with pytest.raises(DataError, match="these runs has nothing of 'cell 5'"):
+        compared(by_chance(5, name="cell 5"), Baseline.of(runs))
+
+
+def test_another_stream_is_an_error():
+    with pytest.raises(DataError, match="demo is not on the stream of the baseline 'demo': it has 300"):
+        compared(by_chance(n=300), by_chance(n=400))
+
+
+@pytest.mark.parametrize("name", ["auroc", "aupr", "fpr_at_95_tpr", "system_mcc"])
+def test_what_decisions_do_not_tell_is_refused_with_what_to_do(tmp_path, name):
+    save_baseline(by_chance(), tmp_path / "b.yaml")
+    baseline = load_baseline(tmp_path / "b.yaml")
+    what = "the classes acted upon" if name == "system_mcc" else "scores"
+    for ask in (
+        lambda: compared(by_chance(), baseline, measures=[name]),
+        lambda: paired_bound([by_chance()], baseline, name, "oob"),
+    ):
+        with pytest.raises(ExperimentError) as error:
+            ask()
+        assert str(error.value) == (
+            f"{name} needs {what}, and {tmp_path / 'b.yaml'} has decisions alone, one bit each; give the "
+            "folder of the baseline's run, or a measure of decisions such as overall.mcc"
+        )
+    assert compared(by_chance(), by_chance(), measures=[name]).overall[0].difference.value.value == 0
+
+
+def test_an_unknown_measure_has_a_near_name():
+    with pytest.raises(ExperimentError, match=r"'overall\.mc' is not known; did you mean 'overall\.mcc'\?"):
+        compared(by_chance(), by_chance(), measures=["overall.mc"])
+
+
+def test_neither_torch_nor_scikit_learn_is_needed():
+    code = (
+        "import sys, farm.commands.baseline, farm.baseline; "
+        "assert not {'torch', 'sklearn'} & set(sys.modules), 'loaded'"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

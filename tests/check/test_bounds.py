@@ -1,0 +1,328 @@
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta, binom, binomtest, norm
+
+from farm.check import bounds as bounds_module
+from farm.check.binomial import Trials, high_of_share, low_of_share
+from farm.check.bounds import redrawn
+from farm.check.quantiles import as_trials, quantile_bounds, ranks
+from farm.check.seen import mean_over
+from farm.errors import ParameterError
+from farm.measures import Delays
+from farm.measures.many import MANY
+from tests.check.made_streams import alike, in_tracks, make_set, make_stream
+
+LEVELS = (0.5, 0.8, 0.95, 0.999)
+
+
+def bounded(sets, name, level=0.95, *, monitor="m", replicates=2000, seed=0):
+    sets = sets if isinstance(sets, list) else [sets]
+    made = redrawn(sets, [(name, monitor)], replicates=replicates, seed=seed)
+    found = made.bounds((name, monitor), mean_over(sets, name, monitor), level)
+    return found.low.value, found.value.value, found.high.value
+
+
+def truth_of(name, n_id, n_ood, fpr, fnr):
+    return float(MANY[name](np.array([(1 - fpr) * n_id, fpr * n_id, fnr * n_ood, (1 - fnr) * n_ood])))
+
+
+class TestShares:
+    @pytest.mark.parametrize("level", LEVELS)
+    @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 59), (1, 20), (7, 13), (20, 20), (300, 4000)])
+    def test_bounds_are_scipys(self, k, n, level):
+        less = binomtest(k, n, alternative="less").proportion_ci(level, method="exact")
+        greater = binomtest(k, n, alternative="greater").proportion_ci(level, method="exact")
+        assert low_of_share(k, n, level) == pytest.approx(greater.low, abs=1e-10)
+        assert high_of_share(k, n, level) == pytest.approx(less.high, abs=1e-10)
+
+    def test_one_more_seen_than_the_bound_allows_has_the_chance_that_is_left(self):
+        high = high_of_share(3, 50, 0.95)
+        assert binom.cdf(3, 50, high) == pytest.approx(0.05, abs=1e-9)
+
+    @given(st.integers(1, 400), st.data())
+    def test_more_trials_of_the_same_share_never_widen(self, n, data):
+        k = data.draw(st.integers(0, n))
+        assert low_of_share(2 * k, 2 * n, 0.95) >= low_of_share(k, n, 0.95) - 1e-12
+        assert high_of_share(2 * k, 2 * n, 0.95) <= high_of_share(k, n, 0.95) + 1e-12
+
+    @pytest.mark.parametrize("bad", [(-1, 5, 0.95), (6, 5, 0.95), (0, 0, 0.95), (1, 5, 0.0), (1, 5, 1.0)])
+    def test_what_is_no_share_is_refused(self, bad):
+        for bound in (low_of_share, high_of_share):
+            with pytest.raises(ParameterError, match="expected 0 <= k <= n"):
+                bound(*bad)
+
+    @pytest.mark.parametrize(("seen", "n", "at"), [(0, 20, 0.05), (2, 30, 0.05), (9, 30, 0.5), (3, 4, 0.7)])
+    def test_needed_is_the_smallest_number_that_decides(self, seen, n, at):
+        needed, share = Trials(seen, n, at).needed(0.95), seen / n
+
+        def decides(number):
+            if share < at:
+                return high_of_share(share * number, number, 0.95) <= at
+            return low_of_share(share * number, number, 0.95) >= at
+
+        assert decides(needed)
+        assert not decides(needed - 1)
+
+    @pytest.mark.parametrize("seen", [4, 4 + 1e-8])
+    def test_no_number_decides_a_share_that_is_the_bound(self, seen):
+        assert Trials(seen, 20, 0.2).needed(0.95) is None
+
+
+class TestQuantiles:
+    @pytest.mark.parametrize("level", LEVELS)
+    @pytest.mark.parametrize("q", [0.5, 0.9, 0.95, 0.99])
+    @pytest.mark.parametrize("n", [1, 2, 20, 58, 59, 100, 299])
+    def test_ranks_are_those_of_a_brute_force_binomial(self, n, q, level):
+        """Of all ranks, the nearest ones whose chance to be on the wrong side is small enough."""
+        chance = [math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(n + 1)]
+        below = [r for r in range(1, n + 1) if sum(chance[r:]) >= level - 1e-12]
+        above = [r for r in range(1, n + 1) if sum(chance[:r]) >= level - 1e-12]
+        assert ranks(n, q, level) == (max(below, default=0), min(above, default=None))
+
+    def test_the_upper_bound_of_p95_is_that_of_the_delays(self):
+        random = np.random.default_rng(0)
+        for n in (59, 93, 200):
+            values = random.integers(0, 30, n).astype(float)
+            found = quantile_bounds(values, 0.95, 0.95)
+            assert found[1] == Delays(values).bound_of_p95()
+
+    def test_what_is_too_few_for_an_upper_bound_has_a_reason(self):
+        low, high = quantile_bounds(np.arange(20.0), 0.99, 0.95, what="onsets")
+        assert low.value == 18.0
+        assert high.reason == "there are 20 onsets; an upper bound of p99 at 95 % needs at least 299"
+        assert quantile_bounds(np.arange(3.0), 0.5, 0.95)[0].value == 0.0
+
+    def test_infinite_values_are_values(self):
+        values = np.append(np.arange(90.0), [np.inf] * 10)
+        low, high = quantile_bounds(values, 0.95, 0.95)
+        assert (low.value, high.value) == (np.inf, np.inf)
+        assert quantile_bounds(values, 0.5, 0.95)[1].value == 58.0
+
+    def test_values_measured_together_count_as_often_as_they_were_measured(self):
+        each = np.random.default_rng(1).random(400)
+        apart = quantile_bounds(each, 0.9, 0.95)
+        assert quantile_bounds(np.repeat(each, 64), 0.9, 0.95, independent=400) == apart
+        sure = quantile_bounds(np.repeat(each, 64), 0.9, 0.95)
+        assert apart[0].value < sure[0].value < sure[1].value < apart[1].value
+
+    @given(st.lists(st.integers(0, 9), min_size=1, max_size=120), st.integers(0, 9), st.booleans())
+    def test_to_meet_a_bound_is_to_have_a_share_of_values_that_do(self, values, bound, strict):
+        values, q = np.array(values, dtype=float), 0.9
+        low, high = quantile_bounds(values, q, 0.95)
+        trials = as_trials(values, q, bound, strict=strict, independent=len(values))
+        met = high.defined and (high.value < bound if strict else high.value <= bound)
+        assert met == (low_of_share(trials.seen, trials.n, 0.95) >= q)
+        lowest = max(low.value, 0.0)
+        failed = ranks(len(values), q, 0.95)[0] > 0 and not (lowest < bound if strict else lowest <= bound)
+        assert failed == (high_of_share(trials.seen, trials.n, 0.95) <= q - 1e-12)
+
+    def test_bounds_of_p95_hold_in_95_of_100_streams(self):
+        random = np.random.default_rng(2)
+        truth = -math.log(0.05)
+        found = [quantile_bounds(random.exponential(size=150), 0.95, 0.95) for _ in range(1500)]
+        below = np.mean([low.value <= truth for low, _ in found])
+        above = np.mean([high.value >= truth for _, high in found])
+        # Of 150 values ranks go by steps of 3 % here: the bounds are sure to 96.3 and 97.4 %.
+        assert 0.945 <= below <= 0.985
+        assert 0.945 <= above <= 0.985
+
+
+class TestExactly:
+    @pytest.mark.parametrize("k", [0, 1, 7, 59])
+    def test_a_rate_of_independent_instances_has_clopper_and_pearsons_bounds(self, k):
+        low, value, high = bounded(make_set(make_stream(np.arange(59) < k)), "specific.fpr")
+        assert value == k / 59
+        assert low == pytest.approx(beta.ppf(0.05, k, 60 - k) if k else 0.0)
+        assert high == pytest.approx(beta.ppf(0.95, k + 1, 59 - k) if k < 59 else 1.0)
+
+    @pytest.mark.parametrize("name", ["specific.fnr", "specific.recall"])
+    def test_the_other_side_is_no_matter(self, name):
+        is_ood = np.arange(100) >= 40
+        low, value, high = bounded(make_set(make_stream(np.arange(100) % 5 == 0, is_ood=is_ood)), name)
+        k = 60 * value
+        ends = (beta.ppf(0.05, k, 61 - k), beta.ppf(0.95, k + 1, 60 - k))
+        assert (low, high) == pytest.approx(ends)
+
+    @pytest.mark.parametrize("name", ["residual_hazard", "coverage", "overall.error", "accepted_accuracy"])
+    def test_so_has_a_rate_of_decisions_of_one_side(self, name):
+        wrong = np.arange(60) % 10 == 0
+        low, value, high = bounded(make_set(make_stream(np.arange(60) % 4 == 0, wrong=wrong)), name)
+        n = 45 if name == "accepted_accuracy" else 60
+        k = round(n * value)
+        ends = (beta.ppf(0.05, k, n + 1 - k), beta.ppf(0.95, k + 1, n - k))
+        assert (low, high) == pytest.approx(ends)
+
+    def test_tracks_count_and_not_frames_where_all_are_alike(self):
+        track = np.arange(400) // 20
+        low, value, high = bounded(make_set(make_stream(track < 3, track=track)), "specific.fpr")
+        assert value == 0.15
+        assert (low, high) == pytest.approx((beta.ppf(0.05, 3, 18), beta.ppf(0.95, 4, 17)))
+
+    def test_not_one_miss_is_bounded_by_the_number_of_tracks(self):
+        high = bounded(make_set(make_stream(np.zeros(500), track=np.arange(500) // 10)), "specific.fpr")[2]
+        assert high == pytest.approx(1 - 0.05 ** (1 / 50))
+
+    def test_draws_come_to_the_same(self, monkeypatch):
+        """Where each track is one instance, the draws have Clopper and Pearson's distribution."""
+        monkeypatch.setattr(bounds_module, "_trials", lambda *_: None)
+        for k in (0, 3, 40):
+            one = make_set(make_stream(np.arange(80) < k))
+            low, _, high = bounded(one, "specific.fpr", replicates=40_000)
+            ends = (low_of_share(k, 80, 0.95), high_of_share(k, 80, 0.95))
+            assert (low, high) == pytest.approx(ends, rel=0.02, abs=1e-4)
+
+
+class TestUnseen:
+    def test_a_perfect_monitor_is_not_surely_perfect(self):
+        is_ood = np.arange(100) >= 40
+        low, value, high = bounded(make_set(make_stream(is_ood, is_ood=is_ood)), "specific.mcc")
+        assert (value, high) == (1.0, 1.0)
+        # Not one of 40 false alarms: a rate of 7.2 % may be true, which is what lowers the MCC most.
+        assert low == pytest.approx(truth_of("mcc", 40, 60, 1 - 0.05 ** (1 / 40), 0.0), abs=0.01)
+
+    def test_of_several_sets_it_is_in_one_unless_they_share_tracks(self):
+        nothing = np.zeros(50)
+        apart = [make_set(make_stream(nothing, track=np.arange(50) + 50 * i), name=f"f{i}") for i in range(4)]
+        shared = [make_set(make_stream(nothing), name=f"f{i}") for i in range(4)]
+        high_apart, high_shared = (bounded(sets, "specific.fpr")[2] for sets in (apart, shared))
+        assert high_shared == pytest.approx(1 - 0.05 ** (1 / 50), rel=0.1)
+        assert high_apart == pytest.approx(high_shared / 4, rel=0.1)
+
+    def test_a_large_track_that_was_quiet_is_not_outvoted_by_small_ones(self):
+        """99 tracks of one frame and one of 1000: that is next to one track, not 100."""
+        track = np.minimum(np.arange(1099), 99)
+        high = bounded(make_set(make_stream(np.zeros(1099), track=track)), "specific.fpr")[2]
+        assert high > 0.8
+
+    def test_what_has_no_right_answer_cannot_turn_out_right(self):
+        wrong = np.arange(100) >= 40
+        options = {"is_ood": wrong, "wrong": wrong}
+        stream = make_stream(wrong | (np.arange(100) % 10 == 0), **options)
+        novel = bounded(make_set(stream, category="novelty"), "overall.fpr")
+        assert novel[2] == pytest.approx(high_of_share(4, 40, 0.95))
+        assert bounded(make_set(stream), "overall.fpr")[2] != pytest.approx(novel[2], abs=1e-6)
+
+    def test_a_fallback_may_be_wrong_where_there_is_one(self):
+        alarm = np.arange(100) < 20
+        stream = make_stream(alarm)
+        said = replace(stream.said["m"], decided=np.ones(100, bool), right=np.ones(100, bool))
+        fallback = replace(stream, said={"m": said})
+        with_one, without = (bounded(make_set(each), "coverage") for each in (fallback, stream))
+        assert with_one[1] == 1.0
+        assert without[1] == 0.8
+        assert bounded(make_set(fallback), "residual_hazard")[2] == pytest.approx(1 - 0.05 ** (1 / 100))
+        # Without a fallback no more can be gained than what is wrong and cancelled, and nothing lost.
+        assert bounded(make_set(stream), "safety_gain")[0] == 0.0
+        assert bounded(make_set(fallback), "safety_gain")[0] < 0.0
+
+
+def coverage(make, name, truth, streams, replicates=400):
+    """In which shares of streams the lower bound is no higher than the truth, and the upper one no lower."""
+    ends = [bounded(make(), name, replicates=replicates, seed=i) for i in range(streams)]
+    low, _, high = np.array(ends).T
+    return np.mean(low <= truth + 1e-12), np.mean(high >= truth - 1e-12)
+
+
+class TestCoverage:
+    """At 95 %: of 250 streams, 93 % or more with a chance of 0.93."""
+
+    @pytest.mark.parametrize(
+        ("name", "options"),
+        [
+            ("mcc", {"tracks": (30, 30), "frames": 6, "fpr": 0.05, "fnr": 0.2, "share": 0.5}),
+            ("mcc", {"tracks": (150, 80), "frames": 1, "fpr": 0.03, "fnr": 0.1, "share": 0.0}),
+            ("mcc", {"tracks": (12, 10), "frames": 8, "fpr": 0.1, "fnr": 0.4, "share": 0.3}),
+            ("fpr", {"tracks": (40, 10), "frames": 8, "fpr": 0.04, "fnr": 0.2, "share": 0.5}),
+            ("precision", {"tracks": (60, 40), "frames": 2, "fpr": 0.05, "fnr": 0.5, "share": 0.3}),
+            ("error", {"tracks": (20, 40), "frames": 5, "fpr": 0.05, "fnr": 0.1, "share": 0.7}),
+        ],
+    )
+    def test_bounds_of_tracks_hold(self, name, options):
+        random = np.random.default_rng(7)
+        n_id, n_ood = options["tracks"]
+        truth = truth_of(name, n_id, n_ood, options["fpr"], options["fnr"])
+        found = coverage(lambda: make_set(in_tracks(random, **options)), f"specific.{name}", truth, 250)
+        assert min(found) >= 0.93
+
+    def test_bounds_of_the_mean_over_sets_with_shared_tracks_hold(self):
+        random = np.random.default_rng(8)
+
+        def make():
+            hits = alike(random, 40, 2, 0.85, 0.6)
+            streams = [make_stream(h, is_ood=np.ones(40), track=np.arange(40)) for h in hits.T]
+            return [make_set(stream, name=f"f{i}") for i, stream in enumerate(streams)]
+
+        assert min(coverage(make, "specific.fnr", 0.15, 250)) >= 0.93
+
+    @pytest.mark.parametrize(("mean", "tracks"), [(1.8, 60), (2.9, 30)])
+    def test_bounds_of_auroc_hold(self, mean, tracks):
+        random, is_ood = np.random.default_rng(9), np.repeat([False, True], tracks)
+
+        def make():
+            return make_set(make_stream(is_ood, is_ood=is_ood, score=random.normal(mean * is_ood)))
+
+        assert min(coverage(make, "auroc", norm.cdf(mean / math.sqrt(2)), 250)) >= 0.93
+
+    def test_bounds_are_not_wider_than_they_have_to_be(self):
+        """Of many independent instances the bounds of MCC hold in 95 of 100 streams, and not in all."""
+        random = np.random.default_rng(10)
+        options = {"tracks": (400, 400), "frames": 1, "fpr": 0.1, "fnr": 0.3, "share": 0.0}
+        truth = truth_of("mcc", 400, 400, 0.1, 0.3)
+        found = coverage(lambda: make_set(in_tracks(random, **options)), "specific.mcc", truth, 300, 300)
+        assert min(found) >= 0.92
+        assert max(found) <= 0.985
+
+
+def some(tracks):
+    random = np.random.default_rng(0)
+    return make_set(in_tracks(random, tracks=(tracks, tracks), frames=3, fpr=0.1, fnr=0.3, share=0.5))
+
+
+class TestDraws:
+    def test_they_are_the_same_again_and_others_with_another_seed(self):
+        one = some(20)
+        assert bounded(one, "specific.mcc") == bounded(one, "specific.mcc")
+        assert bounded(one, "specific.mcc") != bounded(one, "specific.mcc", seed=1)
+
+    def test_blocks_change_nothing(self, monkeypatch):
+        one = some(20)
+        whole = bounded(one, "specific.mcc")
+        monkeypatch.setattr(bounds_module, "_CELLS", 1000)
+        assert bounded(one, "specific.mcc") == pytest.approx(whole, abs=1e-12)
+
+    def test_what_else_is_drawn_changes_nothing(self):
+        one = some(20)
+        alone = bounded(one, "specific.mcc")
+        names = ("overall.error", "specific.mcc", "coverage", "specific.precision")
+        made = redrawn([one], [(name, "m") for name in names], replicates=2000, seed=0)
+        found = made.bounds(("specific.mcc", "m"), mean_over([one], "specific.mcc", "m"), 0.95)
+        assert (found.low.value, found.value.value, found.high.value) == pytest.approx(alone, abs=1e-12)
+
+    def test_a_level_that_the_draws_cannot_reach_has_no_bounds(self):
+        one = some(20)
+        column = ("specific.mcc", "m")
+        found = redrawn([one], [column], replicates=100, seed=0).bounds(
+            column, mean_over([one], *column), 0.999
+        )
+        assert found.low.reason == found.high.reason == "100 draws are too few for a level of 99.9 %"
+
+    def test_a_higher_level_never_narrows(self):
+        one = some(9)
+        for name in ("specific.mcc", "specific.fpr", "specific.weighted_f1"):
+            ends = [bounded(one, name, level) for level in LEVELS[:3]]
+            for (low, value, high), (lower, _, higher) in itertools.pairwise(ends):
+                assert lower <= low <= value <= high <= higher
+
+    def test_measures_without_counts_are_refused(self):
+        one = make_set(make_stream(np.zeros(9)))
+        for name in ("aupr", "system_mcc"):
+            with pytest.raises(ParameterError, match=f"bounds: measure '{name}'"):
+                redrawn([one], [(name, "m")], replicates=9, seed=0)
+        with pytest.raises(ParameterError, match="monitor 'm' has no scores"):
+            redrawn([one], [("auroc", "m")], replicates=9, seed=0)

@@ -1,0 +1,515 @@
+"""The pytest plugin: it does nothing until it is used, and then what it says fails is what the gate fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch  # noqa: F401 - an inner session forgets what it imports, and torch cannot be imported twice
+
+from farm.testing import assert_monitor, here, plugin
+from tests.testing.tiny_benchmark import tiny_benchmark, write_tiny
+
+pytest_plugins = ["pytester"]
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "monitor-tests.md"
+ON_TINY = """
+import pytest
+from pathlib import Path
+
+@pytest.fixture(scope="session")
+def farm_experiment():
+    return "tiny.yaml"
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Import here whatever a failing assertion needs: inner sessions forget their own imports."""
+    import_module("farm.testing.marked")
+    tiny_benchmark().run("energy", "never")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(here, "_item", lambda: None)
+        patch.chdir(tmp_path_factory.mktemp("elsewhere"))
+        with pytest.raises(AssertionError):
+            assert_monitor("max-softmax").overall.mcc.at_least(0.999)
+
+
+@pytest.fixture
+def on_tiny(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Give an empty project that tests on made-up images."""
+    write_tiny(pytester.path / "tiny.yaml")
+    pytester.makeconftest(ON_TINY)
+    return pytester
+
+
+def run_in(project: pytest.Pytester, test: str, *options: str, **outcomes: int) -> str:
+    """Run one file of tests in this process; give what was written."""
+    project.makepyfile(test)
+    result = project.runpytest_inprocess("--strict-markers", "-p", "no:cacheprovider", *options)
+    result.assert_outcomes(**outcomes)
+    return str(result.stdout)
+
+
+# Inert ------------------------------------------------------------------------------------------------------
+
+
+def test_it_imports_nothing_of_the_testbed() -> None:
+    code = """
+        import sys
+        import pytest
+        before = set(sys.modules)
+        import farm.testing.plugin
+        print(sorted(set(sys.modules) - before))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(line.strip() for line in code.splitlines())],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "['farm', 'farm.testing', 'farm.testing.plugin']"
+
+
+def test_a_session_that_does_not_use_it_is_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_nothing_of_it():
+            assert "farm.testing.plugin" in sys.modules
+            ours = {name for name in sys.modules if name.split(".")[0] in ("farm", "monitors", "models")}
+            assert ours == {"farm", "farm.testing", "farm.testing.plugin"}
+            assert not {"torch", "numpy", "pandas", "sklearn"} & set(sys.modules)
+        """
+    )
+    result = pytester.runpytest_subprocess("--strict-markers", "--strict-config", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+    assert "farm" not in "\n".join(
+        line for line in result.outlines if not line.startswith(("rootdir", "plugins"))
+    )
+
+
+def test_the_marker_is_known(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess("--markers")
+    result.stdout.fnmatch_lines(["@pytest.mark.farm_criteria(*criteria, file=None, undecided='fail')*"])
+
+
+def test_which_test_runs_is_known_and_put_back(
+    pytester: pytest.Pytester, request: pytest.FixtureRequest
+) -> None:
+    assert plugin.running() is request.node
+    told = run_in(
+        pytester,
+        """
+        from farm.testing import plugin
+
+        def test_inner(request):
+            assert plugin.running() is request.node
+        """,
+        passed=1,
+    )
+    assert told
+    assert plugin.running() is request.node
+
+
+# Fixtures ---------------------------------------------------------------------------------------------------
+
+
+def test_the_fixtures_are_of_one_benchmark(on_tiny: pytest.Pytester) -> None:
+    run_in(
+        on_tiny,
+        """
+        def test_all(farm_workload, farm_classifier, farm_stream, farm_run, farm_benchmark):
+            assert farm_workload.name == "tiny"
+            assert farm_classifier.classes == farm_workload.classes == farm_stream.classes
+            readouts = farm_run("energy", {"name": "energy", "as": "mine"})
+            assert len(readouts.instances) == farm_stream.length == 1920
+            assert set(readouts.alarms["monitor"]) == {"energy", "mine"}
+            assert farm_benchmark.made_stream_of(readouts)
+        """,
+        passed=1,
+    )
+
+
+def test_results_are_remembered_from_test_to_test(on_tiny: pytest.Pytester) -> None:
+    run_in(
+        on_tiny,
+        """
+        from farm.testing.fakes import FakeMonitor
+        import pytest
+
+        fits = []
+        MINE = FakeMonitor(fit=lambda data: fits.append(1) or {}, name="mine")
+
+        @pytest.fixture(scope="session")
+        def readouts(farm_run):
+            return farm_run(MINE)
+
+        def test_first(readouts):
+            assert fits == [1]
+
+        def test_second(farm_run, readouts):
+            assert farm_run(MINE).alarms.equals(readouts.alarms)
+            assert fits == [1]
+        """,
+        passed=2,
+    )
+
+
+def test_images_can_be_ones_own(on_tiny: pytest.Pytester) -> None:
+    run_in(
+        on_tiny,
+        """
+        import pytest
+        from farm.testing.fakes import tiny_workload
+
+        @pytest.fixture(scope="session")
+        def farm_workload():
+            return tiny_workload(classes=("pear", "quince", "rowan"), name="fruit")
+
+        def test_they_are(farm_run, farm_classifier):
+            assert farm_classifier.classes == ("pear", "quince", "rowan")
+            assert farm_run("energy").run["workload"]["name"] == "fruit"
+        """,
+        passed=1,
+    )
+
+
+def test_several_experiments_are_a_parameter(on_tiny: pytest.Pytester) -> None:
+    write_tiny(on_tiny.path / "other.yaml", seed=3)
+    run_in(
+        on_tiny,
+        """
+        import pytest
+
+        @pytest.fixture(scope="session", params=["tiny.yaml", "other.yaml"])
+        def farm_experiment(request):
+            return request.param
+
+        def test_seed(farm_run, farm_experiment):
+            assert farm_run("energy").run["seed"] == {"tiny.yaml": 0, "other.yaml": 3}[farm_experiment]
+        """,
+        passed=2,
+    )
+
+
+def test_another_override_in_the_same_session_never_gets_the_wrong_data(on_tiny: pytest.Pytester) -> None:
+    write_tiny(on_tiny.path / "other.yaml", seed=3)
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+        from farm.testing import assert_monitor
+
+        def test_on_tiny(farm_run):
+            assert farm_run("energy").run["seed"] == 0
+
+        class TestOther:
+            @pytest.fixture(scope="session")
+            def farm_experiment(self):
+                return "other.yaml"
+
+            def test_through_a_fixture(self, farm_run):
+                assert farm_run("energy").run["seed"] == 3
+
+            def test_through_the_stream_alone(self, farm_stream):
+                assert farm_stream.length
+
+            def test_through_an_assertion(self):
+                assert_monitor("energy").overall.mcc.at_least(-0.9)
+        """,
+        passed=1,
+        failed=3,
+    )
+    assert told.count("farm_experiment or farm_workload is overridden in another way for this test") >= 3
+
+
+def test_a_mistake_in_the_experiment_is_said_in_one_line(on_tiny: pytest.Pytester) -> None:
+    write_tiny(on_tiny.path / "tiny.yaml", classifier="farm.testing.fakes:TinyModl")
+    told = run_in(on_tiny, "def test_it(farm_run): farm_run('energy')", errors=0, failed=1)
+    assert "module 'farm.testing.fakes' has no 'TinyModl'; did you mean 'TinyModel'?" in told
+
+
+def test_a_monitor_that_fails_fails_the_test(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        from farm.testing.fakes import FakeMonitor
+
+        def test_it(farm_run):
+            farm_run(FakeMonitor(fit=lambda data: 1 / 0, name="broken"))
+        """,
+        failed=1,
+    )
+    assert "monitor 'broken' failed in fit: ZeroDivisionError: division by zero" in told
+
+
+# The marker -------------------------------------------------------------------------------------------------
+
+
+def test_criteria_pass_and_fail_with_their_evidence(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+
+        @pytest.mark.farm_criteria("overall.mcc >= 0.5 on category:novelty", "specific.fpr <= 20 % on id")
+        def test_good(farm_run):
+            farm_run("energy")
+
+        @pytest.mark.farm_criteria(
+            "overall.mcc >= 0.5 on category:novelty", "overall.mcc >= 0.99 on each category"
+        )
+        def test_bad(farm_run):
+            farm_run("energy", "max-softmax")
+        """,
+        passed=1,
+        failed=1,
+    )
+    assert "overall.mcc >= 0.99 on each category [energy, novelty]: FAIL" in told
+    assert "overall.mcc >= 0.99 on each category [energy, noise]: FAIL" in told
+    assert "overall.mcc >= 0.5 on category:novelty [energy]" not in told
+    assert "lower bound:" in told
+    pictures = [Path(line.split("pictures:")[1].strip()) for line in told.splitlines() if "pictures:" in line]
+    assert len(pictures) == len(set(pictures)) == 5
+    assert all(path.is_file() and path.parts[-4].startswith("test_bad") for path in pictures)
+    assert "Traceback" not in told
+    assert "pytest_runtest_call" not in told
+
+
+def test_markers_of_a_class_and_of_its_test_hold_both(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+
+        @pytest.mark.farm_criteria("specific.recall >= 0.999 on category:noise")
+        class TestBoth:
+            @pytest.mark.farm_criteria("overall.mcc >= 0.99 on category:novelty")
+            def test_it(self, farm_run):
+                farm_run("max-softmax")
+        """,
+        failed=1,
+    )
+    assert "[max-softmax]: FAIL" in told
+    assert told.count("[max-softmax]: FAIL") == 2
+
+
+def test_undecided_fails_unless_it_may_pass(on_tiny: pytest.Pytester) -> None:
+    found = assert_undecided_bound()
+    (on_tiny.path / "lenient.yaml").write_text(
+        f"undecided: pass\ncriteria: ['overall.mcc >= {found} on category:novelty']\n", encoding="utf-8"
+    )
+    (on_tiny.path / "neutral.yaml").write_text(
+        f"criteria: ['overall.mcc >= {found} on category:novelty']\n", encoding="utf-8"
+    )
+    told = run_in(
+        on_tiny,
+        f"""
+        import pytest
+
+        CRITERION = "overall.mcc >= {found} on category:novelty"
+
+        @pytest.mark.farm_criteria(CRITERION)
+        def test_strict(farm_run):
+            farm_run("max-softmax")
+
+        @pytest.mark.farm_criteria(CRITERION, undecided="pass")
+        def test_lenient(farm_run):
+            farm_run("max-softmax")
+
+        @pytest.mark.farm_criteria(file="lenient.yaml")
+        def test_lenient_file(farm_run):
+            farm_run("max-softmax")
+
+        @pytest.mark.farm_criteria(file="lenient.yaml", undecided="fail")
+        def test_strict_again(farm_run):
+            farm_run("max-softmax")
+
+        @pytest.mark.farm_criteria(file="neutral.yaml")
+        def test_neutral_file(farm_run):
+            farm_run("max-softmax")
+        """,
+        passed=2,
+        failed=3,
+    )
+    assert told.count("not enough data") >= 3
+
+
+def assert_undecided_bound() -> float:
+    """Give a bound that the tiny benchmark does not decide for max-softmax."""
+    from farm.check.criteria_file import parse_criteria
+    from farm.check.verdict import judge_criteria
+
+    file = parse_criteria({"criteria": ["overall.mcc >= 0.4 on category:novelty"]}, "f")
+    (judged,) = judge_criteria([tiny_benchmark().run("max-softmax")], file)
+    return round((judged.evidence.low.value + judged.evidence.high.value) / 2, 4)
+
+
+def test_criteria_that_nothing_was_run_for_fail(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+
+        @pytest.mark.farm_criteria("overall.mcc >= 0.1")
+        def test_nothing():
+            pass
+        """,
+        failed=1,
+    )
+    assert "nothing to judge, since the test ran no monitor" in told
+
+
+def test_mistakes_in_the_marker_are_told_before_the_test_runs(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+        from pathlib import Path
+
+        def mistaken(*criteria, **options):
+            @pytest.mark.farm_criteria(*criteria, **options)
+            def test(tmp_path):
+                Path("the test ran").touch()
+            return test
+
+        test_measure = mistaken("overall.mcq >= 0.4")
+        test_nothing = mistaken()
+        test_key = mistaken("overall.mcc >= 0.4", undecide="pass")
+        test_undecided = mistaken("overall.mcc >= 0.4", undecided="maybe")
+        test_file = mistaken(file="criteria.yaml")
+        test_type = mistaken(0.4)
+        """,
+        failed=6,
+    )
+    assert "measure 'overall.mcq' is not known; did you mean 'overall.mcc'?" in told
+    assert "the marker names no criterion" in told
+    assert "the marker has no 'undecide'; did you mean 'undecided'?" in told
+    assert "undecided is 'maybe'; expected 'fail' or 'pass'" in told
+    assert "criteria.yaml cannot be read" in told
+    assert "criterion 1 is 0.4; expected text" in told
+    assert not (on_tiny.path / "the test ran").exists()
+
+
+def test_a_criterion_that_nothing_matches_fails_the_test(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+
+        @pytest.mark.farm_criteria("overall.mcc >= 0.1 on category:nois")
+        def test_it(farm_run):
+            farm_run("energy")
+        """,
+        failed=1,
+    )
+    assert "nothing has category:nois; did you mean 'noise'?" in told
+
+
+def test_criteria_stand_beside_what_else_a_test_says(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+
+        @pytest.mark.xfail(strict=True, reason="known")
+        @pytest.mark.farm_criteria("overall.mcc >= 0.999")
+        def test_expected_to_fail(farm_run):
+            farm_run("energy")
+
+        @pytest.mark.farm_criteria("overall.mcc >= 0.999")
+        def test_skipped(farm_run):
+            farm_run("energy")
+            pytest.skip("on second thoughts")
+
+        @pytest.mark.farm_criteria("overall.mcc >= 0.999")
+        def test_own_failure(farm_run):
+            farm_run("energy")
+            assert 1 == 2
+        """,
+        xfailed=1,
+        skipped=1,
+        failed=1,
+    )
+    assert "assert 1 == 2" in told
+    assert "[energy]: FAIL" not in told
+
+
+# assert_monitor in a test -----------------------------------------------------------------------------------
+
+
+def test_an_assertion_is_about_the_benchmark_of_the_test(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        from farm.testing import assert_monitor
+
+        def test_good():
+            assert_monitor("energy").on("textures").overall.mcc.at_least(0.5)
+
+        def test_bad(tmp_path):
+            (tmp_path / "farm-failures" / "1").mkdir(parents=True)
+            assert_monitor("energy").on("noise").overall.mcc.at_least(0.5)
+        """,
+        passed=1,
+        failed=1,
+    )
+    assert "overall.mcc >= 0.5 on category:noise at 95 % [energy]: FAIL" in told
+    (line,) = {line.split("pictures:")[1].strip() for line in told.splitlines() if "pictures:" in line}
+    path = Path(line)
+    assert path.is_file()
+    assert path.parts[-3:] == ("farm-failures", "2", "mistakes.png")
+    assert path.parts[-4].startswith("test_bad")
+    assert ">       assert_monitor" in told
+    assert "assertions.py" not in told, "the traceback ends in the test"
+
+
+# Real sessions ----------------------------------------------------------------------------------------------
+
+
+def test_two_workers_serve_one_project(on_tiny: pytest.Pytester) -> None:
+    on_tiny.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.farm_criteria("specific.fpr <= 20 % on id")
+        def test_one(farm_run):
+            farm_run("energy")
+
+        @pytest.mark.farm_criteria("specific.fpr <= 0.1 % on id")
+        def test_two(farm_run):
+            farm_run("energy")
+        """
+    )
+    result = on_tiny.runpytest_subprocess("-n", "2", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*specific.fpr <= 0.1 % on id [[]energy[]]: FAIL"])
+
+
+def test_the_guide_tells_what_happens(pytester: pytest.Pytester) -> None:
+    guide = GUIDE.read_text(encoding="utf-8")
+    code = guide.split("```python\n")[1].split("```")[0]
+    shown = guide.split("## What a failure looks like")[1].split("```")[1].strip().splitlines()
+    failing = shown[0].removeprefix(">").strip()
+    told = run_in(pytester, f"{code}\n\ndef test_too_much():\n    {failing}\n", passed=3, failed=1)
+    assert "\n".join(line.rstrip() for line in shown[:-1]) in told
+
+
+def test_the_embedded_benchmark_has_four_kinds_of_faults(pytester: pytest.Pytester) -> None:
+    run_in(
+        pytester,
+        """
+        def test_it(farm_run, farm_workload):
+            instances = farm_run("max-softmax").instances
+            counts = instances["category"].value_counts().to_dict()
+            assert counts == dict.fromkeys(("novelty", "noise", "shift", "adversarial"), len(farm_workload.test))
+            assert (~instances["is_ood"]).sum() == len(farm_workload.test) == 359
+            assert len(instances) / 4 >= 299, "batches enough for p99"
+        """,
+        passed=1,
+    )

@@ -28,7 +28,7 @@ from farm.api import (
 )
 from farm.benchmark_set import StoredStream
 from farm.config import ComponentSpec, Experiment, resolved, rule_for
-from farm.errors import ExperimentError, UserError
+from farm.errors import ExperimentError, UserError, one_line
 from farm.fallback import Fallback
 from farm.fitting import check_needs
 from farm.kept import Kept
@@ -93,8 +93,9 @@ def assemble(
     """Make everything up to the fitted monitors and the stream; call it within `importable`.
 
     Every component is made before anything is computed, so that a mistake costs no time. `excluded` are
-    monitors that must not run, and why: they count as failed. `kept` remembers what earlier experiments made,
-    and `watch` is told which monitor is at work.
+    monitors that must not run, and why: they count as failed. Where it is given, so does one that lacks what
+    it needs, which otherwise is a mistake of the whole experiment. `kept` remembers what earlier experiments
+    made, and `watch` is told which monitor is at work.
     """
     source, model = _sources(experiment)
     monitors = [cast(Monitor, spec.make("monitor")) for spec in experiment.monitors]
@@ -140,11 +141,14 @@ def assemble(
     )
     workload = bed.workload(source)
     classifier = bed.classifier(model, workload)
-    check_needs(monitors, classifier)
+    left_out = dict(excluded or {})
+    if excluded is None:
+        check_needs(monitors, classifier)
+    else:
+        left_out |= _unmet([monitor for monitor in monitors if monitor.name not in left_out], classifier)
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
     stream = _stream(experiment, bed, workload, classifier)
     names = [monitor.name for monitor in monitors]
-    left_out = dict(excluded or {})
     fitted = [monitor for monitor in monitors if monitor.name not in left_out]
     return Assembled(
         bed=bed,
@@ -157,6 +161,18 @@ def assemble(
         failures=left_out | bed.fit_all(fitted, classifier, workload, rules),
         record=record,
     )
+
+
+def _unmet(monitors: Sequence[Monitor], classifier: Classifier) -> dict[str, str]:
+    """Say which monitors lack what they need, and what."""
+    unmet: dict[str, str] = {}
+    for monitor in monitors:
+        try:
+            check_needs([monitor], classifier)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it needs is told by its own code
+            why = one_line(error)
+            unmet[monitor.name] = why if f"'{monitor.name}'" in why else f"monitor '{monitor.name}': {why}"
+    return unmet
 
 
 def assemble_stream(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from farm import provenance, registry
 from farm.api import Monitor, Workload
+from farm.errors import one_line
 from farm.readouts import Readouts
 from farm.sut import SystemUnderTest
 
@@ -81,6 +83,15 @@ def _monitor(
         "calibration": {**monitor.calibration.record(), "held_out_acceptance": realised},
         "rows_near_threshold": int(near.sum()),
     }
+
+
+def cannot_tell(monitor: Monitor) -> str | None:
+    """Say why a monitor cannot tell what its record has of it, if so: then it alone failed."""
+    try:
+        json.dumps([monitor.nbytes, dict(monitor.notes())], allow_nan=False)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever its code raises
+        return f"monitor '{monitor.name}' failed in its notes: {one_line(error)}"
+    return None
 
 
 def spread(scores: np.ndarray) -> float:

@@ -44,7 +44,7 @@ from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.recorder import Recorder
 from farm.registry import Kind
-from farm.run_record import run_record
+from farm.run_record import cannot_tell, run_record
 from farm.sources import Fault
 from farm.stream import BenchmarkStream
 from farm.sut import SystemUnderTest
@@ -313,6 +313,9 @@ class Testbed:
             for step in self.progress.track(steps, "streaming", total):
                 recorder.add(step)
         failed |= system.failures
+        for monitor in system.monitors:
+            if monitor.name not in failed and (why := cannot_tell(monitor)):
+                failed[monitor.name] = why
         readouts = recorder.readouts(failed)
         settings = {
             "seed": self.context.seed,

@@ -178,7 +178,8 @@ def test_a_campaign_with_all_of_its_cells(here, capsys):
 def test_what_a_campaign_lacks_is_a_failure(here, capsys):
     folder = make_campaign(here / "some", n=3, missing=2)
     cells = folder.record()["cells"]
-    folder.note_failure(cells[1]["id"], cells[1]["title"], "failed", "it took more than 600 s")
+    one = cells[1]
+    folder.note_failure(one["id"], one["target"], one["title"], "failed", "it took more than 600 s")
     code, out, _ = check(capsys, LENIENT, runs=["some"], options=["--format", "json"])
     assert code == 1
     found = json.loads(out)

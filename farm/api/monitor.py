@@ -48,6 +48,7 @@ class Monitor(Component, ABC):
     _state: State | None = None
     _calibration: Calibration | None = None
     _own_layers: frozenset[str] = frozenset()
+    _own_members = 0
     _judged = 0
     _passes_before = 0
 
@@ -137,7 +138,8 @@ class Monitor(Component, ABC):
                 )
         self._classifier = CountedClassifier(classifier)
         self._state, self._calibration = state, calibration
-        self._own_layers = frozenset(self.needs.layers)
+        needs = self._call("in needs", lambda: self.needs)
+        self._own_layers, self._own_members = frozenset(needs.layers), needs.members
         self._call("in load", self._load, state)
         return self
 
@@ -193,12 +195,16 @@ class Monitor(Component, ABC):
             return hook(*arguments, **more)
         except (UserError, Failure):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ComponentFailure(f"monitor '{self.name}' failed {where}: {one_line(error)}") from error
 
     def _view(self, observation: Observation) -> Observation:
         """Give what this monitor declared to need: layers that only others asked for are not there."""
         there, own = observation.activations, self._own_layers
+        if observation.members is not None:
+            # As many as it asked for, however many others did: its scores must not depend on them.
+            own_members = observation.members[: self._own_members] if self._own_members else None
+            observation = replace(observation, members=own_members)
         if there.keys() <= own:
             return observation
         return replace(observation, activations={layer: there[layer] for layer in there if layer in own})

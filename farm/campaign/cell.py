@@ -42,15 +42,13 @@ def compute(job: Job, *, kept: Kept, progress: Progress, watch: Watch) -> Outcom
     donors = [Readouts.load(cells / name) for name in job.donors]
     parts = list(donors)
     if job.compute:
-        fresh = _run(experiment, job, job.compute, kept, progress, watch)
-        if donors and (told := differences(_stream_of(donors[0]), _stream_of(fresh))):
-            progress.note(
-                f"{job.title}: what is there differs from what is streamed now; all anew: {told[0]}"
-            )
-            fresh = _run(experiment, job, tuple(job.keys), kept, progress, watch)
-            parts = []
-        parts.append(fresh)
-    cell = merged(parts, job)
+        parts.append(_run(experiment, job, job.compute, kept, progress, watch))
+    streams = [_stream_of(part) for part in parts]
+    if told := [line for other in streams[1:] for line in differences(streams[0], other)]:
+        progress.note(f"{job.title}: what is there differs from what is streamed now; all anew: {told[0]}")
+        parts = [_run(experiment, job, tuple(job.keys), kept, progress, watch)]
+        job = replace(job, compute=tuple(job.keys))
+    cell = merged(parts, job, time.perf_counter() - started)
     if changed := _changed(job, experiment, home):
         return Outcome(job.cell, "changed", changed)
     target = cells / job.target
@@ -70,8 +68,10 @@ def compute(job: Job, *, kept: Kept, progress: Progress, watch: Watch) -> Outcom
     )
 
 
-def merged(parts: Sequence[Readouts], job: Job) -> Readouts:
+def merged(parts: Sequence[Readouts], job: Job, seconds: float) -> Readouts:
     """Put the monitors of one cell together, each from the last part that has it, in the cell's order.
+
+    `seconds` is what the last pass took, its fits and its stream.
 
     Classifier and stream are told by the first part, so that a cell's rows stay as they were when a monitor
     is added.
@@ -91,7 +91,7 @@ def merged(parts: Sequence[Readouts], job: Job) -> Readouts:
         entries.append(_named(part.run["monitors"], name))
         resolved.append(_spec(part.run, name))
         rows.append(part.alarms[part.alarms["monitor"] == name])
-    passes = [one for part in parts for one in part.run.get("passes", [_pass(part)])]
+    passes = [one for part in parts for one in part.run.get("passes", [_pass(part, seconds)])]
     run = {
         **first.run,
         **{key: last.run[key] for key in OF_THE_PASS},
@@ -148,11 +148,11 @@ def _monitors(part: Readouts, job: Job) -> list[str]:
     return [name for name in names if job.keys.get(name) == keys.get(name)]
 
 
-def _pass(part: Readouts) -> dict[str, Any]:
+def _pass(part: Readouts, seconds: float) -> dict[str, Any]:
     names = [entry["name"] for entry in part.run["monitors"]]
-    when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    when = {"finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "cell_seconds": seconds}
     timing = {key: part.run["classifier"][key] for key in ("bare_time_us", "observing_time_us")}
-    return {"monitors": names, "finished": when, **{key: part.run[key] for key in OF_THE_PASS}, **timing}
+    return {"monitors": names, **when, **{key: part.run[key] for key in OF_THE_PASS}, **timing}
 
 
 def _still_needed(passes: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -65,7 +65,10 @@ class CampaignFolder:
                 f"{self.path} is a file; expected a folder for the campaign: choose another --out"
             )
         if self.is_campaign(self.path):
-            if (other := self.record()["name"]) != name:
+            other = name
+            with suppress(DataError):  # a damaged record is only a list of what is in the cells themselves
+                other = self.record()["name"]
+            if other != name:
                 raise DataError(
                     f"{self.path} holds the campaign '{other}', not '{name}'; choose another --out"
                 )
@@ -138,16 +141,24 @@ class CampaignFolder:
         path = self.failed / f"{cell}.json"
         return read_json(path) if path.exists() else None
 
-    def note_failure(self, cell: str, title: str, state: str, reason: str) -> None:
+    def note_failure(self, cell: str, target: str, title: str, state: str, reason: str) -> None:
         """Keep why a cell failed."""
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        values = {"schema": SCHEMA, "cell": cell, "title": title, "state": state, "reason": reason}
+        values = {"schema": SCHEMA, "cell": cell, "target": target, "title": title}
+        values |= {"state": state, "reason": reason}
         with _told(self.failed):
             replace_json(self.failed / f"{cell}.json", {**values, "when": when})
 
     def forget_failure(self, cell: str) -> None:
         """Forget that a cell failed, since it is there now."""
         (self.failed / f"{cell}.json").unlink(missing_ok=True)
+
+    def set_aside(self, name: str) -> None:
+        """Move a damaged cell's folder out of the way; who wants to may look what is left of it."""
+        place = self.path / "damaged" / f"{name}-{time.time_ns()}"
+        with _told(place):
+            place.parent.mkdir(exist_ok=True)
+            (self.cells / name).rename(place)
 
     def discard(self, name: str) -> None:
         """Remove a cell's folder: first from its place, so that no half of it looks whole."""
@@ -184,8 +195,11 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _is_foreign(name: str) -> bool:
-    """Say whether this is nothing that a run which was killed at its beginning leaves."""
-    return name not in ("lock", "cells", "logs", "failed") and ".unfinished-" not in name
+    """Say whether this is nothing that a campaign's folder has."""
+    return (
+        name not in ("lock", "status.json", "cells", "logs", "failed", "damaged")
+        and ".unfinished-" not in name
+    )
 
 
 def _overwrite(file: IO[str], text: str) -> None:

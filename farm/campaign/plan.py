@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from farm.campaign.folder import CampaignFolder, split_name
 from farm.campaign.jobs import Job, Limits
 from farm.campaign.keys import KeyMaker, Keys
 from farm.campaign.spec import Campaign, Cell
-from farm.errors import DataError, ExperimentError
+from farm.errors import DataError, ExperimentError, StorageError
 from farm.readouts import checked_record
 
 CellState = Literal["done", "failed", "partial", "missing"]
@@ -116,7 +117,8 @@ def _planned(
         if not (retry_failed and failures):
             took = _took(record, folder.cells / latest)
             return PlannedCell(cell, keys, group, "done", latest, failures=failures, took=took)
-    if not retry_failed and (failed := folder.failure(keys.cell)) is not None:
+    failed = None if retry_failed else _failed_before(folder, keys)
+    if failed is not None:
         return PlannedCell(cell, keys, group, "failed", keys.target, failures={"": str(failed.get("reason"))})
     target = keys.target
     if latest:
@@ -152,8 +154,9 @@ class _Shelf:
         self._names = folder.cell_folders()
         self._records: dict[str, dict[str, Any] | None] = {}
         self.damaged: dict[str, str] = {}
-        known = folder.is_campaign(folder.path)
-        self.earlier: list[str] = [cell["id"] for cell in folder.record()["cells"]] if known else []
+        self.earlier: list[str] = []
+        with suppress(DataError):  # a record that is not there, or damaged, is written anew
+            self.earlier = [cell["id"] for cell in folder.record()["cells"]]
 
     def names(self) -> Iterator[str]:
         for names in self._names.values():
@@ -173,6 +176,8 @@ class _Shelf:
                 self._records[name] = record
             except DataError as error:
                 self.damaged[name] = str(error)
+            except OSError as error:  # unreadable for now is not damaged
+                raise StorageError(f"cannot read {self._folder.cells / name}: {error.strerror}") from error
         return self._records[name]
 
 
@@ -180,12 +185,21 @@ def _failures(record: Mapping[str, Any]) -> dict[str, str]:
     return {monitor["name"]: monitor["failure"] for monitor in record["monitors"] if monitor["failure"]}
 
 
+def _failed_before(folder: CampaignFolder, keys: Keys) -> dict[str, Any] | None:
+    """Tell why a cell failed with just these monitors; what cannot be read is no reason not to try again."""
+    try:
+        failed = folder.failure(keys.cell)
+    except DataError:
+        return None
+    return failed if failed and failed.get("target") == keys.target else None
+
+
 def _took(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Tell what a finished cell took, for estimates; a cell of several passes says little of one."""
     if len(record["passes"]) > 1:
         return {}
     return {
-        "seconds": record["passes"][0]["seconds"],
+        "seconds": record["passes"][0]["cell_seconds"],
         "nbytes": sum(file.stat().st_size for file in folder.iterdir()),
         "instances": record["stream"]["length"],
     }

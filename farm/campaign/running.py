@@ -65,8 +65,8 @@ def run_plan(
     folder.prepare()
     folder.sweep()
     for name, reason in plan.damaged.items():
-        board.note(f"damaged, and computed again where it is asked for: {reason}")
-        folder.discard(name)
+        board.note(f"damaged, set aside, and computed again where it is asked for: {reason}")
+        folder.set_aside(name)
     folder.write_record(_record(plan, campaign, home))
     summary = Summary(len(plan.cells), done=len(plan.of("done")))
     for cell in plan.cells:
@@ -108,7 +108,7 @@ def _keep(outcome: Outcome, cell: PlannedCell, folder: CampaignFolder, summary: 
     """Note what became of a cell, in its folder and in the summary."""
     title = cell.cell.title
     if outcome.state != "done":
-        folder.note_failure(outcome.cell, title, outcome.state, outcome.reason)
+        folder.note_failure(outcome.cell, cell.keys.target, title, outcome.state, outcome.reason)
         summary.failures.append(Failed(title, outcome.reason))
         return
     summary.done += 1

@@ -69,6 +69,7 @@ class Supervisor:
         """
         started = time.monotonic()
         died: Ending | None = None
+        waited = False
         while True:
             try:
                 ended = self._try(job, news)
@@ -85,6 +86,10 @@ class Supervisor:
             elif ended.state == "crashed" and died is None:
                 died = ended
                 news(_note(job, f"{ended.told}; it runs once more in a new process"))
+            elif ended.state == "over-time" and ended.culprit is None and not waited:
+                # Another process may have been at what this one waited for, and may have been ended since.
+                waited = True
+                news(_note(job, f"{ended.told}, and no monitor took the greater part; it runs once more"))
             elif (culprit := to_exclude(job, ended, died)) is not None:
                 job, died = replace(job, excluded={**job.excluded, culprit: ended.blame}), None
                 news(_note(job, f"{ended.blame}; the cell runs again without it"))

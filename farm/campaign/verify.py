@@ -62,6 +62,7 @@ def _campaign(folder: CampaignFolder) -> Iterator[Finding]:
             records.append(read_json(path / "run.json"))
     yield from _left_over(folder, {path.name for _, path in planned if path is not None})
     yield from _mixtures(folder.path.name, records)
+    yield from _data_apart(folder.path.name, records)
 
 
 def _absent(folder: CampaignFolder, cell: Mapping[str, Any]) -> Finding:
@@ -153,6 +154,24 @@ def _mixtures(where: str, records: list[Mapping[str, Any]]) -> Iterator[Finding]
     if changed := sum(n for commit, n in commits.items() if commit.endswith("+")):
         told = f"{_count(changed, 'cell')} made by a testbed whose code had changes that were not committed"
         yield Finding("remark", where, told)
+
+
+def _data_apart(where: str, records: list[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Find cells of one workload, or one classifier, and one seed that were made with different content.
+
+    Data that code opens by a name which it puts together itself are in no key, and may change unseen.
+    """
+    for what, digest in (("workload", "hash"), ("classifier", "digest")):
+        found: dict[tuple[Any, ...], set[Any]] = {}
+        for record in records:
+            label = (record.get("cell") or {}).get("label") or {}
+            shared = [str(label.get("workload")), str(label.get("seed"))]
+            shared += [str(label.get("classifier"))] if what == "classifier" else []
+            found.setdefault(tuple(shared), set()).add((record.get(what) or {}).get(digest))
+        for of, digests in found.items():
+            if len(digests) > 1:
+                told = f"{len(digests)} different contents of {what} in the cells of {', seed '.join(of[:2])}"
+                yield Finding("damaged", where, f"{told}; were data changed that no parameter names?")
 
 
 def _count(n: int, what: str) -> str:

@@ -85,7 +85,7 @@ class Asked:
             half = value - found.low.value if value > self.bound else found.high.value - value
             # A bound draws near with the root of the number, but with the number itself where nothing varies.
             power = 1 if value in self.ends else 2
-            needed = math.ceil(found.n * (half / distance) ** power)
+            needed = math.ceil(found.n * (half / distance) ** power - 1e-9)
         return max(needed, found.n + 1)
 
     def _told(self, end: Measure, *, met: bool) -> str:

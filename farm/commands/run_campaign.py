@@ -137,13 +137,15 @@ def _tell(summary: Summary, folder: CampaignFolder, seconds: float) -> None:
         print(f"farm: failed: {line}", file=sys.stderr)
     print(
         f"{summary.done} of {summary.cells} cells are there, {summary.computed} of them computed now, in "
-        f"{seconds:.0f} s. Next:"
+        f"{seconds:.0f} s." + (" Next:" if summary.done else "")
     )
+    if summary.failures:
+        print(f"  less {folder.logs}/*.log       what failed cells printed; --retry-failed tries them again")
+    if not summary.done:
+        return
     print(f"  farm compare {folder.path} --by category       which monitor is better, on which faults")
     print(f"  farm export {folder.path} --format parquet       all readouts in one file")
     print(f"  farm verify {folder.path}       are all cells whole, and made alike")
-    if summary.failures:
-        print(f"  less {folder.logs}/*.log       what failed cells printed; --retry-failed tries them again")
 
 
 def _failure_lines(failures: list[Failed]) -> Iterator[str]:

@@ -147,12 +147,18 @@ def _listed(where: str, only: Collection[str] | None) -> list[Member]:
     return found
 
 
+_RESULTS = ({"campaign.json", "cells"}, {"run.json", "instances.parquet", "alarms.parquet"})
+"""What a campaign's folder has, and a run's: results are no data, though they may lie among them."""
+
+
 def _entries(folder: str, above: str, only: Collection[str] | None) -> list[tuple[str, str]]:
     """Give names and paths in a folder, the last by name first."""
     try:
         names = sorted(os.listdir(folder), reverse=True)  # noqa: PTH208
     except OSError as error:
         raise unreadable(folder, error) from error
+    if above and any(result <= set(names) for result in _RESULTS):
+        return []
     return [(above + name, f"{folder}/{name}") for name in names if only is None or name in only]
 
 

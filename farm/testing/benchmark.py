@@ -19,8 +19,10 @@ from farm.api import WorkloadSource as Source
 from farm.config import Experiment, MonitorSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, one_line
 from farm.experiment import _fallback, _stream
+from farm.fitting import fit_monitors
 from farm.readouts import Readouts
 from farm.testbed import Named, Testbed
+from farm.threads import limited_threads
 
 Asked: TypeAlias = Monitor | type[Monitor] | str | Mapping[str, Any] | MonitorSpec
 """A monitor, its class, its name, or a mapping with its name and parameters as in an experiment."""
@@ -211,7 +213,10 @@ class Benchmark:
         fallbacks = {
             name: _fallback(spec.fallback or experiment.fallback, self._model) for name, spec in specs.items()
         }
-        if failures := self._bed.fit_all(monitors, self.classifier, self.workload, rules):
+        # Not from the testbed's cache: a test is of the code in memory, which it may have patched.
+        with limited_threads(experiment.threads):
+            failures = fit_monitors(monitors, self.classifier, self.workload, rules, seed=experiment.seed)
+        if failures:
             raise ComponentFailure("; ".join(failures.values()))
         readouts = self._bed.run(
             self.stream,

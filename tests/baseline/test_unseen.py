@@ -99,8 +99,10 @@ def test_a_track_that_is_in_several_sets_changes_in_all_of_them():
     shared = run_of(
         {"oob": alarm}, faults=("fog", "snow"), n_ood=200, track=np.r_[np.arange(300), np.arange(200, 300)]
     )
-    ups = [bound(run, run, "specific.fnr", constant=True).up for run in (apart, shared)]
-    assert ups == pytest.approx([garwood(0, 0.95) / 200, garwood(0, 0.95) / 100])
+    found = [bound(run, run, "specific.fnr", constant=True) for run in (apart, shared)]
+    expected = pytest.approx([garwood(0, 0.95) / 200, garwood(0, 0.95) / 100])
+    assert [each.up for each in found] == expected
+    assert [-each.down for each in found] == expected
 
 
 def test_where_all_differ_alike_an_exception_may_go_the_other_way():

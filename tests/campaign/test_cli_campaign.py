@@ -310,3 +310,62 @@ def test_the_shipped_campaign_is_one(tmp_path: Path, capsys: pytest.CaptureFixtu
     plan = json.loads(capsys.readouterr().out)
     assert len(plan["cells"]) >= 12
     assert yaml.safe_load(json.dumps(plan)) == plan
+
+
+def test_pruning_keeps_what_an_interrupted_addition_will_take_over(tmp_path: Path) -> None:
+    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
+    folder = CampaignFolder("out")
+    record = folder.record()
+    before = {path.name for path in folder.cells.iterdir()}
+    # As if a monitor had been added, and the run interrupted before its first cell.
+    for cell in record["cells"]:
+        cell["monitors"] = {**cell["monitors"], "new": "0" * 16}
+        cell["target"] = f"{cell['id']}-{'0' * 16}"
+    folder.write_record(record)
+    assert main(["cache", "prune", "out"]) == 0
+    assert {path.name for path in folder.cells.iterdir()} == before
+
+
+def test_a_failed_cell_is_tried_again_with_other_monitors(tmp_path: Path) -> None:
+    file = small(tmp_path, severities=[1])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    folder = CampaignFolder("out")
+    (cell,) = folder.record()["cells"]
+    folder.discard(cell["target"])
+    folder.note_failure(cell["id"], cell["target"], cell["title"], "crashed", "it was killed")
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1, "as it was, it is not tried again"
+    assert main(["run", str(small(tmp_path, severities=[1], monitors=["entropy"])), "--out", "out"]) == 0
+    folder.failed.joinpath(f"{cell['id']}.json").write_text("{", encoding="utf-8")
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0, "what cannot be read says nothing"
+
+
+def test_a_monitor_that_lacks_what_it_needs_fails_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module = MODULE + (
+        "\nclass Leaves(Plain):\n    def _score(self, observation): raise SystemExit(3)\n"
+        "\nclass Vague(Plain):\n    def notes(self): return {'mean': float('nan')}\n"
+    )
+    (tmp_path / "more.py").write_text(module, encoding="utf-8")
+    file = small(tmp_path, severities=[1], monitors=["max-softmax", "odin", "more:Leaves", "more:Vague"])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax"]
+    told = {entry["name"]: entry["failure"] for entry in one.run["monitors"]}
+    assert "gradients" in told["odin"]
+    assert "SystemExit" in told["more:Leaves"]
+    assert "more:Vague" in told["more:Vague"]
+    assert main(["verify", "out"]) == 0, capfd.readouterr().out
+
+
+def test_a_damaged_list_of_cells_is_written_anew(tmp_path: Path) -> None:
+    file = small(tmp_path)
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    record = Path("out/campaign.json")
+    whole = record.read_text()
+    record.write_text(whole[:100], encoding="utf-8")
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    assert json.loads(record.read_text()) == json.loads(whole)
+    record.unlink()
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    assert json.loads(record.read_text()) == json.loads(whole)

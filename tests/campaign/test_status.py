@@ -116,7 +116,9 @@ def test_an_old_status_is_not_believed_when_nobody_is_at_work(tmp_path):
 def test_failed_cells_and_monitors_are_told_with_their_reasons(tmp_path):
     folder = make_campaign(tmp_path / "all", n=3, missing=1, failing=True)
     record = folder.record()["cells"][2]
-    folder.note_failure(record["id"], record["title"], "over-time", "it passed its limit of 10 s")
+    folder.note_failure(
+        record["id"], record["target"], record["title"], "over-time", "it passed its limit of 10 s"
+    )
     status, _ = read_status(folder)
     assert (status.state, status.done, status.failed, status.failed_monitors) == ("finished", 2, 1, 2)
     assert status.reasons[0].startswith("tiny, means, negative severity 3, seed 0: monitor 'broken'")

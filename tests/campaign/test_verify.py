@@ -159,7 +159,7 @@ def test_cells_that_are_missing_are_told(folder):
 
 def test_a_failed_cell_is_a_result(folder):
     shutil.rmtree(cell_of(folder))
-    folder.note_failure("0" * 16, FIRST, "crashed", "it was killed")
+    folder.note_failure("0" * 16, f"{'0' * 16}-{'0' * 16}", FIRST, "crashed", "it was killed")
     assert only(folder) == Finding("failed", FIRST, "the cell failed: it was killed")
     (folder.failed / f"{'0' * 16}.json").write_text("{")
     assert only(folder).kind == "damaged"

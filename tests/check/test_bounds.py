@@ -200,6 +200,24 @@ class TestUnseen:
         high = bounded(make_set(make_stream(np.zeros(1099), track=track)), "specific.fpr")[2]
         assert high > 0.8
 
+    def test_it_is_no_worse_than_bad_tracks_are_and_one_more(self):
+        """Each second of 60 tracks has one false alarm of 10: the next is taken to have about a third."""
+        alarm = (np.arange(600) % 20) == 3
+        low, value, high = bounded(make_set(make_stream(alarm, track=np.arange(600) // 10)), "specific.fpr")
+        assert value == 0.05
+        assert 0.035 < low < 0.045
+        # Were it wholly bad, 0.05 would become (60 * 0.05 + 1) / 61 = 0.066 in the mean, and 0.08 at the end.
+        assert 0.06 < high < 0.072
+
+    def test_the_share_of_ood_instances_stays_in_each_draw(self):
+        """Who always alarms is wrong on what is ID; only of OOD instances something may come to be missed."""
+        is_ood = np.arange(800) >= 600
+        track = np.where(is_ood, np.arange(800), np.arange(800) // 100)
+        stream = make_stream(np.ones(800), is_ood=is_ood, track=track)
+        _, value, high = bounded(make_set(stream), "specific.error")
+        assert value == 0.75
+        assert high == pytest.approx(0.75 + 0.25 * (1 - 0.05 ** (1 / 200)), rel=0.001)
+
     def test_what_has_no_right_answer_cannot_turn_out_right(self):
         wrong = np.arange(100) >= 40
         options = {"is_ood": wrong, "wrong": wrong}

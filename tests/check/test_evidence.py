@@ -189,8 +189,8 @@ class TestRefused:
     def test_a_maximum(self):
         told = problem(timed(np.ones(420)), "monitor_time_us.max <= 500")
         assert told == (
-            "a maximum has no upper confidence bound, as what was not seen may be greater; ask for a quantile, "
-            "such as 'monitor_time_us.p99.9'"
+            "a maximum has no upper confidence bound, as what was not seen may be greater; ask for a "
+            "quantile, such as 'monitor_time_us.p99.9'"
         )
 
 
@@ -333,6 +333,14 @@ class TestOnsets:
         exact = (1000 * beta.ppf(0.05, k, n + 1 - k), 1000 * k / n, 1000 * beta.ppf(0.95, k + 1, n - k))
         assert ends(own) == pytest.approx(exact)
         assert (own.n, own.n_ood, own.trials.at) == (280, 0, 0.05)
+
+    def test_an_alarm_on_id_instances_of_an_episode_that_began_is_no_false_one(self):
+        run = along([8, 9, 3])
+        is_ood = run.instances["is_ood"] & (run.instances["position"] % 10 == 7)
+        run = Readouts(run.instances.assign(is_ood=is_ood), run.alarms, run.run)
+        own = found(run, "false_alarms_per_1000 <= 50")
+        assert own.value.value == pytest.approx(1000 / 280)
+        assert own.n == 280
 
     def test_false_alarms_count_by_tracks(self):
         track = [f"t{i // 50}" for i in range(400)]

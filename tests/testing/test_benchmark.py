@@ -209,3 +209,21 @@ def test_modules_beside_the_experiment_are_found_and_the_path_is_left_alone(tmp_
     run = found.run("my_own_tiny_monitor:Mine", {"name": "my_own_tiny_monitor:Mine", "as": "again"})
     assert set(run.alarms["monitor"]) == {"my_own_tiny_monitor:Mine", "again"}
     assert sys.path == before
+
+
+def test_a_monitor_is_fitted_by_the_code_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_own_patched_monitor.py").write_text(
+        "from farm.testing.fakes import FakeMonitor\n\nSCALE = 1.0\n\nclass Mine(FakeMonitor):\n"
+        "    def _fit(self, data):\n        return {'scale': SCALE}\n\n"
+        "    def _score(self, seen):\n        return self.state['scale'] * seen.confidence\n",
+        encoding="utf-8",
+    )
+    write_tiny(tmp_path / "mine.yaml")
+
+    def highest() -> float:
+        alarms = benchmark_of("mine.yaml", tmp_path).run("my_own_patched_monitor:Mine").alarms
+        return float(alarms["score"].max())
+
+    plain = highest()
+    monkeypatch.setattr("my_own_patched_monitor.SCALE", 2.0)
+    assert highest() == pytest.approx(2 * plain)

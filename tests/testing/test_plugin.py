@@ -507,7 +507,8 @@ def test_the_embedded_benchmark_has_four_kinds_of_faults(pytester: pytest.Pytest
         def test_it(farm_run, farm_workload):
             instances = farm_run("max-softmax").instances
             counts = instances["category"].value_counts().to_dict()
-            assert counts == dict.fromkeys(("novelty", "noise", "shift", "adversarial"), len(farm_workload.test))
+            kinds = ("novelty", "noise", "shift", "adversarial")
+            assert counts == dict.fromkeys(kinds, len(farm_workload.test))
             assert (~instances["is_ood"]).sum() == len(farm_workload.test) == 359
             assert len(instances) / 4 >= 299, "batches enough for p99"
         """,

@@ -1,0 +1,471 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from farm.baseline.baseline import load_baseline
+from farm.baseline.difference import paired_differences
+from farm.baseline.pairing import paired_sets
+from farm.baseline.saving import save_baseline
+from farm.check.asked import NO_NUMBER, Asked
+from farm.check.binomial import Trials, high_of_share
+from farm.check.criteria_file import parse_criteria
+from farm.check.criterion import parse_criterion
+from farm.check.evidence import Evidence
+from farm.check.verdict import judge_criteria
+from farm.comparison import measured
+from farm.errors import ExperimentError
+from farm.measures import Measure, undefined
+from farm.readouts import Readouts
+from tests.check.made_streams import alike
+from tests.comparison.made_runs import FOG, NOISE, RATES, make_run
+
+ORDER = {"fail": 0, "undecided": 1, "pass": 2}
+
+
+def judged(runs, *texts, seed=0, replicates=300, path="gate.yaml", **options):
+    file = parse_criteria({"criteria": list(texts), **options}, path)
+    runs = runs if isinstance(runs, list) else [runs]
+    return judge_criteria(runs, file, seed=seed, replicates=replicates)
+
+
+def problem(runs, text, **options):
+    with pytest.raises(ExperimentError) as raised:
+        judged(runs, text, **options)
+    told = str(raised.value)
+    assert "\n" not in told
+    assert f"criterion 1 '{text}': " in told
+    return told.partition(f"criterion 1 '{text}': ")[2]
+
+
+def made(alarm, is_ood, *, track=None, wrong=None, seed=0):
+    """A run of one monitor on one fault."""
+    n = len(alarm)
+    instances = pd.DataFrame(
+        {
+            "position": np.arange(n),
+            "track": np.arange(n).astype(str) if track is None else np.asarray(track).astype(str),
+            "label": 0,
+            "predicted": np.zeros(n, int) if wrong is None else np.asarray(wrong).astype(int),
+            "is_ood": is_ood,
+            "category": np.where(is_ood, "shift", None),
+            "faultload": np.where(is_ood, "fog", None),
+        }
+    )
+    alarms = pd.DataFrame({"position": np.arange(n), "monitor": "m", "alarm": np.asarray(alarm, bool)})
+    return Readouts(instances, alarms, {"folder": f"runs/{seed}", "workload": {"name": "signs"}})
+
+
+def quiet(k, n):
+    """A run with k false alarms on n independent ID instances."""
+    return made(np.arange(n + 10) < k, np.arange(n + 10) >= n)
+
+
+def seen(value, low, high, *, n=100, trials=None, counts=None):
+    """Evidence; what is text is the reason why there is no number."""
+    ends = [undefined(x) if isinstance(x, str) else Measure(float(x)) for x in (value, low, high)]
+    return Evidence(*ends, 0.95, n, 50, n, (), "", counts, trials)
+
+
+def verdict(text, *ends, **options):
+    return Asked.of(parse_criterion(text)).judge(seen(*ends, **options))
+
+
+class TestRule:
+    @pytest.mark.parametrize(
+        ("text", "ends", "expected", "reason"),
+        [
+            ("overall.mcc >= 0.4", (0.5, 0.4, 0.6), "pass", "at least 0.4"),
+            (
+                "overall.mcc >= 0.4",
+                (0.5, 0.3999, 0.6),
+                "undecided",
+                "between 0.3999 and 0.6, and 0.4 is within",
+            ),
+            ("overall.mcc >= 0.4", (0.3, 0.2, 0.4), "undecided", "between 0.2 and 0.4, and 0.4 is within"),
+            ("overall.mcc >= 0.4", (0.3, 0.2, 0.39), "fail", "at most 0.39, which is below 0.4"),
+            ("overall.mcc > 0.4", (0.5, 0.4, 0.6), "undecided", "between 0.4 and 0.6, and 0.4 is within"),
+            ("overall.mcc > 0.4", (0.3, 0.2, 0.4), "fail", "at most 0.4, which is not above 0.4"),
+            ("specific.fpr <= 0.05", (0.02, 0.01, 0.05), "pass", "at most 0.05"),
+            (
+                "specific.fpr <= 0.05",
+                (0.07, 0.05, 0.1),
+                "undecided",
+                "between 0.05 and 0.1, and 0.05 is within",
+            ),
+            ("specific.fpr <= 0.05", (0.07, 0.0501, 0.1), "fail", "at least 0.0501, which is above 0.05"),
+            (
+                "specific.fpr < 0.05",
+                (0.02, 0.01, 0.05),
+                "undecided",
+                "between 0.01 and 0.05, and 0.05 is within",
+            ),
+            ("specific.fpr < 0.05", (0.07, 0.05, 0.1), "fail", "at least 0.05, which is not below 0.05"),
+            ("monitor_time_us.p99 <= 500", (300, 200, "few"), "undecided", "few"),
+            ("monitor_time_us.p99 <= 500", (600, 501, "few"), "fail", "at least 501, which is above 500"),
+            ("overall.mcc >= 0.4", (0.9, "few", "few"), "undecided", "few"),
+            ("overall.mcc >= 0.4", (-0.9, "few", "few"), "undecided", "few"),
+        ],
+    )
+    def test_the_bound_on_the_worse_side_passes_and_the_better_one_fails(self, text, ends, expected, reason):
+        found = verdict(text, *ends)
+        assert found[0] == expected
+        assert found[2].removesuffix(f"; {NO_NUMBER}") == reason
+        if expected != "undecided":
+            assert found[1] is None
+
+    @pytest.mark.parametrize(
+        ("measure", "ends", "expected", "reason"),
+        [
+            ("overall.mcc", (0.0, -0.02, 0.02), "pass", "worse by at most 0.02, and 0.02 is allowed"),
+            ("overall.mcc", (0.1, 0.05, 0.15), "pass", "better by at least 0.05"),
+            ("overall.mcc", (-0.01, -0.03, 0.01), "undecided", "worse by -0.01 to 0.03, and 0.02 is allowed"),
+            ("overall.mcc", (-0.08, -0.11, -0.052), "fail", "worse by at least 0.052, and 0.02 is allowed"),
+            ("specific.fpr", (0.0, -0.02, 0.02), "pass", "worse by at most 0.02, and 0.02 is allowed"),
+            ("specific.fpr", (-0.1, -0.15, -0.05), "pass", "better by at least 0.05"),
+            ("specific.fpr", (0.01, -0.01, 0.03), "undecided", "worse by -0.01 to 0.03, and 0.02 is allowed"),
+            ("specific.fpr", (0.08, 0.052, 0.11), "fail", "worse by at least 0.052, and 0.02 is allowed"),
+        ],
+    )
+    def test_not_worse_turns_with_the_good_end(self, measure, ends, expected, reason):
+        found = verdict(f"{measure} not worse than baseline:main by 0.02", *ends)
+        assert (found[0], found[2]) == (expected, reason)
+
+    def test_missed_onsets_are_told_of(self):
+        counts, trials = {"onsets": 80, "missed": 9}, Trials(71, 80, 0.95)
+        found = verdict("detection_delay.p95 <= 10", np.inf, 3, np.inf, n=80, counts=counts, trials=trials)
+        assert found[1] > 80
+        assert found[2] == "between 3 and infinity, and 10 is within; 9 of 80 onsets were missed"
+        found = verdict("detection_delay.p95 <= 10", np.inf, np.inf, np.inf, n=80, counts=counts)
+        assert found[2] == "at least infinity, which is above 10; 9 of 80 onsets were missed"
+
+    @given(
+        st.tuples(*[st.floats(0, 1)] * 3).map(sorted),
+        st.floats(0.01, 0.99),
+        st.floats(0.01, 0.99),
+        st.sampled_from([">=", ">", "<=", "<"]),
+    )
+    def test_a_stricter_bound_is_never_easier(self, ends, one, other, relation):
+        measure = "specific.recall" if ">" in relation else "specific.fnr"
+        low, value, high = ends
+        lax, strict = sorted([one, other], reverse="<" in relation)
+        first, second = (verdict(f"{measure} {relation} {b!r}", value, low, high)[0] for b in (lax, strict))
+        assert ORDER[second] <= ORDER[first]
+
+
+class TestNeeded:
+    def test_bounds_draw_near_with_the_root_of_the_number(self):
+        assert verdict("overall.mcc >= 0.4", 0.5, 0.3, 0.65)[1] == 400
+        assert verdict("overall.mcc >= 0.4", 0.35, 0.2, 0.5)[1] == 900
+        assert verdict("residual_hazard <= 0.2", 0.1, 0.05, 0.3)[1] == 400
+        assert verdict("overall.mcc not worse than baseline:a by 0.02", 0.01, -0.05, 0.07)[1] == 400
+
+    def test_but_with_the_number_itself_where_nothing_varies(self):
+        assert verdict("overall.mcc >= 0.9", 1.0, 0.8, 1.0)[1] == 200
+        assert verdict("overall.mcc not worse than baseline:a by 0.02", 0.0, -0.05, 0.05)[1] == 250
+
+    def test_no_number_decides_what_is_the_bound_itself(self):
+        found = verdict("overall.mcc >= 0.4", 0.4, 0.3, 0.5)
+        assert found == ("undecided", None, f"between 0.3 and 0.5, and 0.4 is within; {NO_NUMBER}")
+
+    def test_what_has_no_bounds_has_no_number(self):
+        assert verdict("overall.mcc >= 0.4", 0.5, "few tracks", "few tracks") == (
+            "undecided",
+            None,
+            "few tracks",
+        )
+
+    def test_shares_are_searched_for(self):
+        (found,) = judged(quiet(5, 200), "specific.fpr <= 0.05")
+        assert found.verdict == "undecided"
+        share = 5 / 200
+        enough = [n for n in range(201, 400) if high_of_share(share * n, n, 0.95) <= 0.05]
+        assert found.needed == min(enough)
+
+    def test_tracks_are_told_as_instances(self):
+        alarm = np.zeros(310)
+        run = made(alarm, np.arange(310) >= 300, track=np.arange(310) // 10)
+        (found,) = judged(run, "specific.fpr <= 0.05")
+        assert found.verdict == "undecided"
+        # 59 quiet tracks show 5 %, and each is of 10 instances.
+        assert (found.needed, found.evidence.n) == (590, 300)
+
+    def test_it_is_more_than_there_are(self):
+        trials = Trials(0, 58.99, 0.05)
+        assert verdict("specific.fpr <= 0.05", 0.0, 0.0, 0.0501, n=59, trials=trials)[1] == 60
+
+    @pytest.mark.parametrize(
+        "text", ["specific.mcc >= 0.68", "specific.error <= 0.16", "specific.fpr <= 0.16"]
+    )
+    def test_it_does_decide(self, text):
+        """Of so many instances each second stream, as the next may be worse; of twice as many, most."""
+        random = np.random.default_rng(1)
+
+        def run(n, wrong):
+            is_ood = np.arange(n) >= n // 2
+            return made(is_ood ^ wrong, is_ood)
+
+        (first,) = judged(run(200, np.arange(200) % 8 == 0), text)
+        assert first.verdict == "undecided"
+        per = 2 if "fpr" in text else 1
+        decided = [
+            np.mean([judged(run(n, random.random(n) < 0.125), text)[0].verdict == "pass" for _ in range(40)])
+            for n in (per * first.needed // 4, per * first.needed, 2 * per * first.needed)
+        ]
+        assert decided[0] < 0.45
+        assert 0.25 <= decided[1] <= 0.8
+        assert decided[2] >= 0.65
+
+
+class TestErrorRate:
+    """Where the truth is the bound itself, whichever verdict there is but `undecided` is wrong."""
+
+    def rates(self, make, text, streams=300):
+        found = [judged(make(), text, seed=i)[0].verdict for i in range(streams)]
+        return found.count("pass") / streams, found.count("fail") / streams
+
+    def test_of_a_rate_of_instances(self):
+        random = np.random.default_rng(3)
+        is_ood = np.arange(310) >= 300
+        passed, failed = self.rates(lambda: made(random.random(310) < 0.05, is_ood), "specific.fpr <= 0.05")
+        assert 0.01 <= passed <= 0.075
+        assert 0.01 <= failed <= 0.075
+
+    def test_of_mcc_by_tracks(self):
+        random = np.random.default_rng(4)
+
+        def make():
+            id_alarm, ood_alarm = alike(random, 40, 5, 0.1, 0.4), alike(random, 40, 5, 0.8, 0.4)
+            is_ood = np.arange(400) >= 200
+            alarm = np.concatenate([id_alarm.ravel(), ood_alarm.ravel()])
+            return made(alarm, is_ood, track=np.arange(400) // 5)
+
+        truth = (0.9 * 0.8 - 0.1 * 0.2) / math.sqrt(0.9 * 1.1)
+        passed, failed = self.rates(make, f"specific.mcc >= {truth!r}", streams=200)
+        assert passed <= 0.08
+        assert failed <= 0.09
+        assert passed + failed > 0
+
+
+class TestMonotone:
+    @given(st.integers(0, 40), st.integers(0, 40), st.sampled_from([0.02, 0.05, 0.2, 0.5]))
+    @settings(max_examples=40)
+    def test_fewer_false_alarms_never_make_a_pass_a_fail(self, one, other, bound):
+        fewer, more = sorted((one, other))
+        better, worse = (judged(quiet(k, 120), f"specific.fpr <= {bound}")[0].verdict for k in (fewer, more))
+        assert ORDER[better] >= ORDER[worse]
+
+    @given(st.integers(0, 2**20), st.sampled_from(["overall.mcc >= 0.5", "residual_hazard <= 0.2"]))
+    @settings(max_examples=25)
+    def test_a_monitor_that_makes_fewer_mistakes_never_fails_where_the_other_passes(self, seed, text):
+        random = np.random.default_rng(seed)
+        is_ood, track = np.arange(120) >= 60, random.integers(0, 30, 120)
+        wrong = is_ood & (random.random(120) < 0.9)
+        mistaken = random.random(120) < random.choice([0.05, 0.2, 0.4])
+        less = mistaken & (random.random(120) < 0.6)
+        better, worse = (
+            judged(made(wrong ^ each, is_ood, track=track, wrong=wrong), text)[0].verdict
+            for each in (less, mistaken)
+        )
+        assert (better, worse) != ("fail", "pass")
+
+
+class TestFile:
+    def test_verdicts_come_in_the_order_of_the_file_and_of_the_run(self):
+        run = make_run(faults=(NOISE, FOG))
+        texts = ("coverage >= 0.1 for poor, good", "overall.mcc >= 0.2 on each faultload")
+        found = [(str(one.criterion.measure), one.where, one.monitor) for one in judged(run, *texts)]
+        assert found == [
+            ("coverage", "all sets", "good"),
+            ("coverage", "all sets", "poor"),
+            *(
+                ("overall.mcc", f"faultload:{fault}", monitor)
+                for fault in ("fog", "gaussian-noise")
+                for monitor in RATES
+            ),
+        ]
+
+    def test_good_monitors_pass_and_poor_ones_fail(self):
+        run = make_run(faults=(NOISE,), n_id=2000, n_ood=2000, tracks=0)
+        found = judged(run, "specific.mcc >= 0.6", "specific.fpr <= 0.1 on id", "specific.fnr <= 0.3 on ood")
+        assert [(one.monitor, one.verdict) for one in found] == [
+            *(("good", "pass"), ("middling", "fail"), ("poor", "fail")),
+            *((monitor, "pass") for monitor in RATES),
+            *(("good", "pass"), ("middling", "fail"), ("poor", "fail")),
+        ]
+
+    def test_a_monitor_that_failed_fails(self):
+        found = judged(make_run(failed=("middling",)), "coverage >= 0.1")
+        (failed,) = [one for one in found if one.monitor == "middling"]
+        assert (failed.verdict, failed.needed, failed.reason) == ("fail", None, "failed: singular")
+        assert failed.evidence.value.reason == "failed: singular"
+        assert failed.evidence.n == 0
+        assert {one.verdict for one in found if one is not failed} == {"pass"}
+
+    def test_all_monitors_may_have_failed(self):
+        found = judged(make_run(failed=tuple(RATES)), "coverage >= 0.1")
+        assert [one.verdict for one in found] == ["fail"] * 3
+
+    def test_no_value_meets_nothing(self):
+        run = made(np.zeros(60), np.arange(60) >= 30)
+        (found,) = judged(run, "specific.mcc >= 0.1")
+        assert (found.verdict, found.needed) == ("fail", None)
+        assert found.reason == "undefined: none of the 60 instances raised an alarm"
+        told = problem(run, "specific.mcc >= 0.1", undefined="error")
+        assert told == "m has no value on all sets: none of the 60 instances raised an alarm"
+
+    def test_too_few_tracks_are_undecided_however_good_the_value(self):
+        is_ood = np.arange(400) >= 200
+        (found,) = judged(made(is_ood, is_ood, track=np.arange(400) // 100), "specific.mcc >= 0.1")
+        assert (found.verdict, found.needed) == ("undecided", None)
+        assert found.reason.endswith("the ID instances are of 2 tracks; a bound needs at least 5")
+
+    def test_what_cannot_be_judged_is_an_error_before_anything_is_drawn(self):
+        assert problem(make_run(), "aupr >= 0.4").startswith("aupr has no confidence bound")
+        assert problem(make_run(), "overall.mcc >= 0.4 on category:nois").startswith(
+            "nothing has category:nois"
+        )
+
+    def test_seed_and_replicates_are_the_files_unless_they_are_told(self):
+        run, text = make_run(faults=(FOG,)), "overall.mcc >= 0.4"
+        file = parse_criteria({"criteria": [text], "seed": 5, "replicates": 150}, "gate.yaml")
+        by_file = judge_criteria([run], file)
+        assert by_file == judge_criteria([run], replace(file, seed=0), seed=5, replicates=150)
+        assert by_file != judge_criteria([run], file, seed=6)
+        assert "150 draws" in by_file[0].evidence.method
+
+    def test_the_rows_order_is_no_matter(self):
+        one, other = (
+            judged(make_run(shuffled=s), "overall.mcc >= 0.4", "auroc >= 0.6") for s in (False, True)
+        )
+        for a, b in zip(one, other, strict=True):
+            assert (a.verdict, a.needed) == (b.verdict, b.needed)
+            assert a.evidence.low.value == pytest.approx(b.evidence.low.value, abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A run, and where it is saved as a baseline."""
+    run, folder = make_run(faults=(NOISE, FOG), n_id=600, n_ood=400), tmp_path_factory.mktemp("kept")
+    save_baseline(run, folder / "main.yaml")
+    return run, folder
+
+
+def other(run, monitor, share, seed=0):
+    """The same run, but that a monitor now misses this share of what it found."""
+    lost = (run.alarms["monitor"] == monitor) & (np.random.default_rng(seed).random(len(run.alarms)) < share)
+    return Readouts(run.instances, run.alarms.assign(alarm=run.alarms["alarm"] & ~lost), run.run)
+
+
+class TestBaseline:
+    TEXT = "specific.fnr not worse than baseline:main.yaml by 0.05"
+
+    def test_the_same_passes_and_what_misses_more_fails(self, kept):
+        run, folder = kept
+        found = judged(other(run, "good", 0.3), self.TEXT, path=folder / "gate.yaml")
+        assert [(one.monitor, one.verdict) for one in found] == [
+            ("good", "fail"),
+            ("middling", "pass"),
+            ("poor", "pass"),
+        ]
+        good, same, _ = found
+        assert good.evidence.value.value == pytest.approx(0.8 * 0.3, abs=0.05)
+        assert good.evidence.low.value < good.evidence.value.value < good.evidence.high.value
+        assert good.reason.startswith("worse by at least 0.")
+        assert (same.evidence.value.value, same.reason[:9]) == (0.0, "worse by ")
+        assert (good.evidence.n, good.evidence.n_ood) == (800, 800)
+        assert "before alone on" in good.evidence.method
+
+    def test_one_side_and_each_value_are_those_of_the_run(self, kept):
+        run, folder = kept
+        now = other(run, "good", 0.3)
+        texts = (
+            "overall.error not worse than baseline:main.yaml by 0.02 on ood each faultload for good",
+            "specific.fpr not worse than baseline:main.yaml by 0.02 on id for good",
+        )
+        found = judged(now, *texts, path=folder / "gate.yaml")
+        assert [one.where for one in found] == ["ood faultload:fog", "ood faultload:gaussian-noise", "id"]
+        for one, fault in zip(found[:2], ("fog", "gaussian-noise"), strict=True):
+            rows = (run.instances["faultload"] == fault).to_numpy()
+            wrong = (run.instances["predicted"] != run.instances["label"]).to_numpy()[rows]
+            errors = [
+                np.mean(each.alarms[each.alarms["monitor"] == "good"]["alarm"].to_numpy()[rows] != wrong)
+                for each in (run, now)
+            ]
+            assert one.evidence.value.value == pytest.approx(errors[1] - errors[0], abs=1e-12)
+            assert one.evidence.n == one.evidence.n_ood == 400
+        assert found[2].evidence.value.value < 0
+        assert found[2].verdict == "pass"
+
+    def test_a_runs_folder_is_a_baseline_too(self, kept):
+        run, folder = kept
+        record = {key: value for key, value in run.run.items() if key != "folder"}
+        Readouts(run.instances, run.alarms, record).save(folder / "main")
+        text = "specific.fnr not worse than baseline:main by 0.05"
+        assert {one.verdict for one in judged(run, text, path=folder / "gate.yaml")} == {"pass"}
+
+    def test_bounds_are_those_of_the_paired_difference_each_at_the_level(self, kept):
+        run, folder = kept
+        now = other(run, "good", 0.1)
+        (found,) = judged(now, f"{self.TEXT} for good at 90 %", path=folder / "gate.yaml", seed=3)
+        sets = paired_sets([now], load_baseline(folder / "main.yaml"))
+        measure = measured("specific.fnr")
+        (own,) = paired_differences(sets, measure, ["good"], level=0.8, replicates=300, seed=3)
+        expected = (own.difference.low.value, own.difference.value.value, own.difference.high.value)
+        evidence = found.evidence
+        got = (evidence.low.value, evidence.value.value, evidence.high.value)
+        assert got == pytest.approx(expected, abs=1e-12)
+        assert evidence.level == 0.9
+
+    def test_few_instances_are_undecided_with_a_number(self, tmp_path):
+        run = make_run(faults=(FOG,), n_id=40, n_ood=40, tracks=0)
+        save_baseline(run, tmp_path / "main.yaml")
+        (found,) = judged(run, self.TEXT + " for good", path=tmp_path / "gate.yaml")
+        assert found.verdict == "undecided"
+        high = found.evidence.high.value
+        # Nothing differs: what may differ unseen gets less as instances get more.
+        assert found.needed == pytest.approx(40 * high / 0.05, abs=1)
+
+    def test_a_monitor_that_the_baseline_has_not_is_an_error(self, tmp_path):
+        save_baseline(make_run(faults=(FOG,), rates={"good": RATES["good"]}), tmp_path / "main.yaml")
+        told = problem(make_run(faults=(FOG,)), self.TEXT, path=tmp_path / "gate.yaml")
+        assert told.startswith("monitor 'middling' is not in the baseline of ")
+        assert told.endswith("save it anew, or name others with 'for'")
+
+    def test_a_monitor_that_failed_in_the_baseline_is_an_error(self, tmp_path):
+        save_baseline(make_run(faults=(FOG,), failed=("poor",)), tmp_path / "main.yaml")
+        told = problem(make_run(faults=(FOG,)), self.TEXT, path=tmp_path / "gate.yaml")
+        assert told.startswith("monitor 'poor' failed in the baseline of ")
+        assert "(singular)" in told
+
+    def test_a_monitor_that_fails_now_fails(self, tmp_path):
+        save_baseline(make_run(faults=(FOG,)), tmp_path / "main.yaml")
+        found = judged(make_run(faults=(FOG,), failed=tuple(RATES)), self.TEXT, path=tmp_path / "gate.yaml")
+        assert [one.reason for one in found] == ["failed: singular"] * 3
+
+    def test_another_stream_is_an_error(self, kept):
+        _, folder = kept
+        told = problem(
+            make_run(1, faults=(NOISE, FOG), n_id=600, n_ood=400), self.TEXT, path=folder / "gate.yaml"
+        )
+        assert "is not on the stream of the baseline" in told
+
+    def test_a_baseline_that_is_not_there_is_an_error(self, kept):
+        run, folder = kept
+        text = "specific.fnr not worse than baseline:mian.yaml by 0.05"
+        assert "mian.yaml" in problem(run, text, path=folder / "gate.yaml")
+
+    def test_no_value_before_meets_nothing(self, tmp_path):
+        run = make_run(faults=(FOG,), rates={"good": (0.0, 0.0)})
+        save_baseline(run, tmp_path / "main.yaml")
+        text = "specific.mcc not worse than baseline:main.yaml by 0.05"
+        now = make_run(faults=(FOG,), rates={"good": RATES["good"]})
+        (found,) = judged(now, text, path=tmp_path / "gate.yaml")
+        assert found.verdict == "fail"
+        assert found.reason == "undefined: the baseline: none of the 420 instances raised an alarm"
+        told = problem(now, text, path=tmp_path / "gate.yaml", undefined="error")
+        assert told.startswith("good has no value on all sets: the baseline: none of")

@@ -11,6 +11,7 @@ from PIL import Image
 
 from farm import registry
 from farm.campaign.spec import parse_campaign
+from farm.check.criteria_file import load_criteria
 from farm.cli import main
 from farm.config import parse_experiment
 
@@ -31,7 +32,7 @@ def test_the_python_example_runs_and_prints_its_table(capsys) -> None:
 
 
 def test_the_experiment_is_one_and_so_is_it_with_a_policy() -> None:
-    text, _, policy = blocks("yaml")
+    text, _, policy, _ = blocks("yaml")
     values = yaml.safe_load(text)
     experiment = parse_experiment(values, "README")
     names = [spec.name for spec in experiment.monitors if ":" not in spec.name]
@@ -42,6 +43,11 @@ def test_the_experiment_is_one_and_so_is_it_with_a_policy() -> None:
 def test_the_campaign_is_one() -> None:
     campaign = parse_campaign(yaml.safe_load(blocks("yaml")[1]), "README")
     assert len(campaign.cells()) == 2 * 3 * (3 * 3 + 1)
+
+
+def test_the_criteria_are_such(tmp_path) -> None:
+    (tmp_path / "criteria.yaml").write_text(blocks("yaml")[3])
+    assert len(load_criteria(tmp_path / "criteria.yaml").criteria) == 3
 
 
 def test_the_guard_is_fitted_and_decides(tmp_path, monkeypatch, capsys) -> None:

@@ -3,9 +3,7 @@
 from farm.baseline.baseline import Baseline, load_baseline
 from farm.baseline.comparing import (
     BaselineComparison,
-    check_measures,
     compare_with_baseline,
-    paired_bound,
 )
 from farm.baseline.difference import PairedDifference, paired_differences
 from farm.baseline.kept import Kept
@@ -20,10 +18,8 @@ __all__ = [
     "Renewed",
     "before",
     "both_sides",
-    "check_measures",
     "compare_with_baseline",
     "load_baseline",
-    "paired_bound",
     "paired_differences",
     "paired_sets",
     "save_baseline",

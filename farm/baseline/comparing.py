@@ -15,7 +15,6 @@ from farm.comparison.sameness import unranked
 from farm.comparison.sets import BenchmarkSet
 from farm.comparison.wording import listed, verb
 from farm.errors import DataError, ExperimentError, suggestion
-from farm.measures.bounded import Bounded
 from farm.readouts import Readouts
 from farm.statistics.bootstrap import REPLICATES
 
@@ -88,7 +87,7 @@ def compare_with_baseline(
     """
     runs = [runs] if isinstance(runs, Readouts) else list(runs)
     what = [measured(name) for name in dict.fromkeys(measures)]
-    check_measures(measures, baseline)
+    _check_measures(measures, baseline)
     pairs = [(baseline.of_run(run, alone=len(runs) == 1), Kept.of(run)) for run in runs]
     sets = paired_sets(runs, baseline)
     chosen = _chosen(pairs, monitors, runs)
@@ -117,35 +116,7 @@ def compare_with_baseline(
     )
 
 
-def paired_bound(
-    runs: Sequence[Readouts],
-    baseline: Baseline,
-    measure: str,
-    monitor: str,
-    *,
-    level: float = 0.95,
-    replicates: int = REPLICATES,
-    seed: int = 0,
-) -> Bounded:
-    """Give now minus baseline between two ends, each of which holds by itself with this level.
-
-    For some of the sets only, ask `paired_differences` about those of `paired_sets`.
-    """
-    if not 0.5 < level < 1:
-        raise ExperimentError(f"level of a bound on one side is {level}; expected a number from 0.5 to 1")
-    check_measures([measure], baseline)
-    _chosen([(baseline.of_run(run, alone=len(runs) == 1), Kept.of(run)) for run in runs], [monitor], runs)
-    return paired_differences(
-        paired_sets(runs, baseline),
-        measured(measure),
-        [monitor],
-        level=2 * level - 1,
-        replicates=replicates,
-        seed=seed,
-    )[0].difference
-
-
-def check_measures(measures: Sequence[str], baseline: Baseline) -> None:
+def _check_measures(measures: Sequence[str], baseline: Baseline) -> None:
     """Raise where a measure needs what the baseline does not have."""
     for name in measures:
         if name in NEEDS and not baseline.has_scores:

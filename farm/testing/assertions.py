@@ -110,22 +110,21 @@ class MonitorAssertion:
     def _hold(self, relation: Relation, bound: float) -> None:
         __tracebackhide__ = True
         measure, statistic = self._quantity()
+        asked = Criterion(
+            text="",
+            measure=measure,
+            statistic=statistic,
+            relation=relation,
+            bound=float(bound),
+            level=self.confidence,
+            place="assert_monitor",
+        )
         run, name = self._run()
         selections = [_selection(place, run) for place in self.places] or [Selection()]
-        criteria = []
-        for selection in selections:
-            asked = Criterion(
-                text="",
-                measure=measure,
-                statistic=statistic,
-                relation=relation,
-                bound=float(bound),
-                selection=selection,
-                level=self.confidence,
-                place="assert_monitor",
-            )
-            criteria.append(replace(asked, text=str(asked), monitors=(name,)))
-        if found := failures(run, CriteriaFile(tuple(criteria), Path("assert_monitor")), benchmark_here):
+        criteria = [replace(asked, selection=selection) for selection in selections]
+        monitors = (name,) if asked.gated.of_monitors else None
+        named = tuple(replace(one, text=str(one), monitors=monitors) for one in criteria)
+        if found := failures(run, CriteriaFile(named, Path("assert_monitor")), benchmark_here):
             raise AssertionError("\n\n".join(found))
 
     def _quantity(self) -> tuple[str, str | None]:

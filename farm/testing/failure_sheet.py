@@ -40,7 +40,8 @@ def failure_sheet(title: str, sections: Sequence[Section], path: Path) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     out = Path(folder) / "sheet.png"
     ...     failure_sheet("odin", [Section("missed: 1", image, [("digit-8", "taken for digit-3")])], out)
-    ...     Image.open(out).format
+    ...     with Image.open(out) as drawn:
+    ...         drawn.format
     'PNG'
     """
     shown = [section for section in sections if len(section.images)]

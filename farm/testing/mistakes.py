@@ -137,7 +137,7 @@ class Mistakes:
 
     def _wrong(self, kind: Kind) -> BoolArray:
         missed: BoolArray = self._should & ~self._did
-        return missed if kind != "missed" else ~self._should & self._did
+        return missed if kind == "missed" else ~self._should & self._did
 
     @property
     def _should(self) -> BoolArray:

@@ -63,7 +63,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     finally:
-        _running.remove(item)
+        _running.pop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Forget what an earlier attempt at the test ran."""
+    item.stash[_runs] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -77,8 +83,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
     files = read_markers(item)  # before the test: a mistake in a criterion is told at once
     result = yield
-    made: list[Readouts] = item.stash.get(_runs, [])
-    hold(files, made)
+    runs: list[Readouts] = item.stash[_runs]
+    hold(files, runs)
     return result
 
 
@@ -126,7 +132,7 @@ def farm_run(farm_benchmark: Benchmark) -> Callable[..., Readouts]:
     def run(*monitors: Any) -> Readouts:
         found = farm_benchmark.run(*monitors)
         if (item := running()) is not None:
-            item.stash.setdefault(_runs, []).append(found)
+            item.stash[_runs].append(found)
         return found
 
     return run

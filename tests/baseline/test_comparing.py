@@ -11,12 +11,8 @@ from farm.baseline import (
     Baseline,
     compare_with_baseline,
     load_baseline,
-    paired_bound,
-    paired_differences,
-    paired_sets,
     save_baseline,
 )
-from farm.comparison import measured
 from farm.errors import DataError, ExperimentError
 from tests.baseline.kept_runs import by_chance, flipped, run_of
 from tests.comparison.made_runs import make_run
@@ -41,22 +37,6 @@ def test_every_set_by_itself_beside_the_mean():
     found = compared(then, then, measures=["specific.fnr"], monitors=["good"])
     assert [len(each.sets) for each in found.overall] == [3]
     assert [each.sets for each in found.by_set] == [(name,) for name in found.overall[0].sets]
-
-
-def test_a_bound_on_one_side_is_an_end_of_the_wider_interval():
-    then, now = by_chance(0), by_chance(1)
-    baseline = Baseline.of([then])
-    one = paired_bound([now], baseline, "specific.fpr", "oob", level=0.95, replicates=200)
-    (two,) = paired_differences(
-        paired_sets([now], baseline), measured("specific.fpr"), ["oob"], level=0.9, replicates=200
-    )
-    assert (one.low.value, one.high.value) == pytest.approx(
-        (two.difference.low.value, two.difference.high.value)
-    )
-    with pytest.raises(ExperimentError, match=r"a bound on one side is 0\.5; expected a number from"):
-        paired_bound([now], baseline, "specific.fpr", "oob", level=0.5)
-    with pytest.raises(ExperimentError, match="'obb' is not in the run; did you mean 'oob'"):
-        paired_bound([now], baseline, "specific.fpr", "obb")
 
 
 # Instances.
@@ -204,16 +184,12 @@ def test_what_decisions_do_not_tell_is_refused_with_what_to_do(tmp_path, name):
     save_baseline(by_chance(), tmp_path / "b.yaml")
     baseline = load_baseline(tmp_path / "b.yaml")
     what = "the classes acted upon" if name == "system_mcc" else "scores"
-    for ask in (
-        lambda: compared(by_chance(), baseline, measures=[name]),
-        lambda: paired_bound([by_chance()], baseline, name, "oob"),
-    ):
-        with pytest.raises(ExperimentError) as error:
-            ask()
-        assert str(error.value) == (
-            f"{name} needs {what}, and {tmp_path / 'b.yaml'} has decisions alone, one bit each; give the "
-            "folder of the baseline's run, or a measure of decisions such as overall.mcc"
-        )
+    with pytest.raises(ExperimentError) as error:
+        compared(by_chance(), baseline, measures=[name])
+    assert str(error.value) == (
+        f"{name} needs {what}, and {tmp_path / 'b.yaml'} has decisions alone, one bit each; give the folder "
+        "of the baseline's run, or a measure of decisions such as overall.mcc"
+    )
     assert compared(by_chance(), by_chance(), measures=[name]).overall[0].difference.value.value == 0
 
 

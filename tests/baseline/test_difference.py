@@ -113,11 +113,13 @@ def test_each_side_is_judged_against_the_mistakes_of_its_own_classifier(tmp_path
             found = difference(now, baseline, measure, replicates=2000)
             was, is_now = independent(then, measure), independent(now, measure)
             assert (found.baseline.value, found.now.value) == pytest.approx((was, is_now), abs=1e-12)
-        # The draws and the test, too, are about the same two values.
-        hazards = [truth & ~own for own, _, truth in map(arrays, (now, then))]
-        error = np.std(hazards[0].astype(int) - hazards[1]) / np.sqrt(n)
-        ends = np.array([found.difference.low.value, found.difference.high.value])
-        assert ends == pytest.approx(is_now - was + 1.96 * error * np.array([-1, 1]), abs=0.15 * error)
+        # The draws and the test, too, are each about its own mistakes.
+        error = difference(now, baseline, "overall.error", replicates=2000).difference
+        wrongly = [own != truth for own, _, truth in map(arrays, (now, then))]
+        spread = np.std(wrongly[0].astype(int) - wrongly[1]) / np.sqrt(n)
+        ends = np.array([error.low.value, error.high.value])
+        assert error.value.value == pytest.approx(wrongly[0].mean() - wrongly[1].mean(), abs=1e-12)
+        assert ends == pytest.approx(error.value.value + 1.96 * spread * np.array([-1, 1]), abs=0.15 * spread)
         only = [int((one[1] & ~other[1]).sum()) for one, other in (sides[::-1], sides)]
         assert [found.right.first, found.right.second] == only
         assert difference(now, baseline, "specific.mcc").right.first != found.right.first

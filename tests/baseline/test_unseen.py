@@ -126,9 +126,9 @@ def test_auroc_that_is_the_same_may_change_by_the_share_of_pairs():
 
 
 def test_rare_changes_are_covered():
-    """Four of 400 change on average, all for the worse: resampling alone misses in about one of ten."""
+    """Of 400 instances 3.5 get worse on average: resampling alone misses that one time in seven."""
     rng = np.random.default_rng(1)
-    n, rate = 800, 0.01
+    n, rate = 800, 3.5 / 400
     then = run_of({"oob": np.arange(n) >= n // 2})
     ends = []
     for _ in range(120):
@@ -137,6 +137,6 @@ def test_rare_changes_are_covered():
         (found,) = paired_differences(sets, measured("specific.fnr"), ["oob"], replicates=300, level=0.9)
         ends.append((found.difference.low.value, found.difference.high.value))
     low, high = np.array(ends).T
-    # Of each end 5 % may miss: 6 of 120, and more than 13 by chance once in 300 tests.
-    assert (high < rate).sum() <= 13
-    assert (low > rate).sum() <= 13
+    # At each end 5 % may miss: 6 of 120, and more than 11 by chance once in 50 tests, had it not its seed.
+    assert (high < rate).sum() <= 11
+    assert (low > rate).sum() <= 11

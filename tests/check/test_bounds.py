@@ -13,9 +13,11 @@ from farm.check.binomial import Trials, high_of_share, low_of_share
 from farm.check.bounds import redrawn
 from farm.check.quantiles import as_trials, quantile_bounds, ranks
 from farm.check.seen import mean_over
+from farm.check.tables import StreamTables
 from farm.errors import ParameterError
-from farm.measures import Delays
+from farm.measures import Delays, auroc
 from farm.measures.many import MANY
+from farm.statistics.resampling import Resampling
 from tests.check.made_streams import alike, in_tracks, make_set, make_stream
 
 LEVELS = (0.5, 0.8, 0.95, 0.999)
@@ -336,6 +338,20 @@ class TestDraws:
             ends = [bounded(one, name, level) for level in LEVELS[:3]]
             for (low, value, high), (lower, _, higher) in itertools.pairwise(ends):
                 assert lower <= low <= value <= high <= higher
+
+    def test_each_tracks_part_of_the_area_is_that_of_its_pairs(self):
+        """A tie is half a pair, seen from either side."""
+        random, is_ood, track = np.random.default_rng(0), np.arange(60) >= 40, np.arange(60) // 4
+        score = random.integers(0, 4, 60) + is_ood
+        stream = make_stream(is_ood, is_ood=is_ood, track=track, score=score.astype(float))
+        alone = Resampling(60, group=stream.track)
+        tables = StreamTables(make_set(stream), stream, alone, np.arange(15), [("auroc", "m")])
+        term = tables.terms["auroc", "m"]
+        for side, tracks in enumerate(term.tracks):
+            for area, number in zip(term.areas[side], tracks, strict=True):
+                own = alone.code == number
+                pairs = auroc(score[own | (is_ood == (side == 0))], is_ood[own | (is_ood == (side == 0))])
+                assert area == pytest.approx(pairs.value)
 
     def test_measures_without_counts_are_refused(self):
         one = make_set(make_stream(np.zeros(9)))

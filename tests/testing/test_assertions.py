@@ -14,6 +14,7 @@ from farm.check.criteria_file import parse_criteria
 from farm.check.measures import GATED
 from farm.check.verdict import Judged, judge_criteria
 from farm.errors import ExperimentError, ParameterError, UnknownNameError
+from farm.measures.intervals import wilson
 from farm.readouts import Readouts
 from farm.testing import assert_monitor, assertions, here
 from farm.testing.benchmark import Benchmark
@@ -144,6 +145,19 @@ def test_distributions_are_judged_by_a_quantile(run: Readouts) -> None:
         time.at_most(5)
 
 
+def test_what_is_the_classifiers_can_be_said_beside_any_monitor(run: Readouts) -> None:
+    said = assert_monitor("energy").using(run).classifier_time_us
+    said.p50.at_most(1e6)
+    with pytest.raises(AssertionError, match=r"classifier_time_us\.p50 <= 0\.0001 .*\[the classifier\]"):
+        said.p50.at_most(0.0001)
+
+
+def test_a_senseless_sentence_costs_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assertions, "benchmark_here", lambda: pytest.fail("it was run"))
+    with pytest.raises(ExperimentError, match="asks for a bad one"):
+        assert_monitor("energy").on("novelty").overall.error.at_least(0.5)
+
+
 SAID = [name for name, known in GATED.items() if known.kind in ("rate", "mcc", "auroc")]
 
 
@@ -272,12 +286,13 @@ def test_undecided_says_how_many_instances_would_decide(run: Readouts) -> None:
 def test_the_worst_classes_are_those_with_the_largest_share_of_mistakes(run: Readouts) -> None:
     told = failure(assert_monitor("max-softmax").using(run).on("noise").overall.mcc)
     rows, found = outcomes(run, "max-softmax", "overall", "noise")
-    missed, wrong = (
-        rows["label"].where(which).value_counts() for which in (found["fn"], found["fn"] | found["tp"])
-    )
+    missed = rows["label"][found["fn"]].value_counts()
+    wrong = rows["label"][found["fn"] | found["tp"]].value_counts()
     block = told.split("worst classes by missed (wrong and kept):\n")[1].split("worst classes")[0]
     lines = [line.split() for line in block.strip().splitlines()]
-    assert 1 <= len(lines) <= 3
+    lowest = {label: wilson(int(missed.get(label, 0)), int(n), 0.95)[0].value for label, n in wrong.items()}
+    worst = sorted(missed.index, key=lambda label: -lowest[label])[:3]
+    assert [line[0] for line in lines] == [run.run["classes"][label] for label in worst]
     for name, share, _, _, n, *_ in lines:
         label = run.run["classes"].index(name)
         assert int(n) == wrong[label]

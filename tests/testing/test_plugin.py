@@ -350,6 +350,33 @@ def assert_undecided_bound() -> float:
     return round((judged.evidence.low.value + judged.evidence.high.value) / 2, 4)
 
 
+def test_a_second_attempt_is_judged_by_itself(on_tiny: pytest.Pytester) -> None:
+    on_tiny.makeconftest(
+        ON_TINY
+        + """
+def pytest_runtest_protocol(item, nextitem):
+    from _pytest.runner import runtestprotocol
+    first = runtestprotocol(item, log=False, nextitem=None)
+    assert [report.outcome for report in first] == ["passed", "failed", "passed"]
+    runtestprotocol(item, nextitem=nextitem)
+    return True
+"""
+    )
+    run_in(
+        on_tiny,
+        """
+        import pytest
+
+        monitors = iter(["never", "energy"])
+
+        @pytest.mark.farm_criteria("specific.recall >= 0.5 on category:novelty")
+        def test_it(farm_run):
+            farm_run(next(monitors))
+        """,
+        passed=1,
+    )
+
+
 def test_criteria_that_nothing_was_run_for_fail(on_tiny: pytest.Pytester) -> None:
     told = run_in(
         on_tiny,

@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         monitors.add_guard,
         judging.add_judging,
         gate.add_check,
+        gate.add_baseline,
         monitors.add_monitors,
         judging.add_looking,
         monitors.add_catalogue,

@@ -88,18 +88,34 @@ def replace_json(path: Path, value: Any) -> None:
     ...     read_json(record), len(list(Path(folder).iterdir()))
     ({'done': 2}, 1)
     """
+    replace_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file beside another and rename it over that: who reads sees one or the other, whole."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.unfinished-", dir=path.parent)
     temporary = Path(name)
     try:
-        os.close(handle)
-        write_json(temporary, value)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.chmod(0o644)
-        _flush(temporary)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text for people, whole or not at all; a link stays one."""
+    path = path.resolve()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_text(path, text)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from farm.errors import DataError, ExperimentError, StorageError
+from farm.errors import DataError, ExperimentError
 from farm.files import SIGNATURE, signed
 from farm.yaml_reading import parse_yaml
 
@@ -81,27 +79,6 @@ def check_replaceable(path: Path) -> bool:
     if path.is_dir() or not _text(path).startswith(_MARK):
         raise DataError(f"{path} is there and no baseline, so it is not replaced; choose another --out")
     return True
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write beside the file and rename over it: who reads sees the old or the new, and all of it."""
-    path = path.resolve()  # a link stays one
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.unfinished-", dir=path.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def _text(path: Path) -> str:

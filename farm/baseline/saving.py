@@ -9,9 +9,10 @@ from pathlib import Path
 
 from farm.baseline.baseline import Baseline
 from farm.baseline.renewed import changes
-from farm.baseline.saved import check_replaceable, read_saved, to_text, write_text
+from farm.baseline.saved import check_replaceable, read_saved, to_text
 from farm.baseline.summary import summary
 from farm.errors import DataError
+from farm.files import write_text
 from farm.readouts import Readouts
 
 

@@ -12,11 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from farm.baseline.baseline import load_runs
-from farm.baseline.saved import write_text
 from farm.campaign.folder import CampaignFolder
 from farm.check.criteria_file import load_criteria
 from farm.check.verdict import judge_criteria
 from farm.errors import DataError, ExperimentError
+from farm.files import write_text
 from farm.readouts import Readouts
 from farm.report.check_junit import ROOT, check_junit
 from farm.report.check_markdown import MARK, check_markdown

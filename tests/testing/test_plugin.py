@@ -500,6 +500,7 @@ def test_an_assertion_is_about_the_benchmark_of_the_test(on_tiny: pytest.Pyteste
 
 
 def test_two_workers_serve_one_project(on_tiny: pytest.Pytester) -> None:
+    pytest.importorskip("xdist")
     on_tiny.makepyfile(
         """
         import pytest

@@ -62,6 +62,7 @@ def _monitor(
         "class": f"{type(monitor).__module__}:{type(monitor).__qualname__}",
         "parameters": monitor.parameters,
         "ranked": True,
+        "yardstick": monitor.is_yardstick,
         "failure": failure,
     }
     if monitor.name in system.policies:

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import ParamSpec, Self, TypeVar
+from typing import ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,9 @@ class Verdict:
 
 class Monitor(Component, ABC):
     """Distrusts. Drivers here are final; subclasses write `_fit`, `_load` and `_score`."""
+
+    is_yardstick: ClassVar[bool] = False
+    """Whether it knows nothing, and only stands there for others to be read against."""
 
     _classifier: CountedClassifier | None = None
     _state: State | None = None

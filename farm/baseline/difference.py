@@ -157,7 +157,10 @@ def _bounded(
         return Bounded(difference, why, why), None
     drawn = made.difference(measure.name, monitor, before(monitor))
     draws = made.draws[measure.name, monitor] - made.draws[measure.name, before(monitor)]
-    constant = bool(np.ptp(draws) <= _SAME)  # not where one is NaN
+    known = draws[~np.isnan(draws)]
+    # Where more are undefined than lie beyond an end, nobody knows what that end would be.
+    enough = len(draws) - len(known) <= (1 - made.level) / 2 * len(draws)
+    constant = enough and bool(np.ptp(known) <= _SAME)
     if not (drawn.low.defined or constant):
         return Bounded(difference, drawn.low, drawn.high), None
     beyond = unseen(sets, measure, monitor, before(monitor), level=made.level, constant=constant)

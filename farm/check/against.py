@@ -45,6 +45,18 @@ class Baselines:
         )
         return {each.monitor: _evidence(each, sets, criterion, self.replicates) for each in found}
 
+    def note(self, selected: Selected, criterion: Criterion) -> str:
+        """Say what a monitor may not be to blame for: the classifier is another one than it was."""
+        if (baseline := self._read.get(str(criterion.baseline))) is None:
+            return ""
+        for each in selected.runs:
+            run = each.run.readouts
+            then = baseline.of_run(run, alone=len(selected.runs) == 1).classifier["digest"]
+            now = (run.run.get("classifier") or {}).get("digest")
+            if None not in (then, now) and then != now:
+                return "the classifier is another one than the baseline's"
+        return ""
+
     def _beside(self, selected: Selected, criterion: Criterion) -> list[BenchmarkSet]:
         """Select from the runs and from the baseline alike, and put the two together."""
         path, runs = str(criterion.baseline), [each.run.readouts for each in selected.runs]

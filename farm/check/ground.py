@@ -40,6 +40,13 @@ class Run:
         return {each.name: each for each in noted(self.readouts.run, heard)[:-1]}
 
     @property
+    def yardsticks(self) -> set[str]:
+        """The monitors that know nothing, and stand there for others to be read against."""
+        return {
+            str(each["name"]) for each in self.readouts.run.get("monitors") or () if each.get("yardstick")
+        }
+
+    @property
     def seed(self) -> str | None:
         """Its seed, as a criterion names it."""
         seed = self.readouts.run.get("seed")

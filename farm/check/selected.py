@@ -135,9 +135,12 @@ def _monitors(runs: Sequence[Run], criterion: Criterion) -> tuple[str, ...]:
     known = {name: each for run in runs for name, each in run.monitors.items()}
     asked = criterion.monitors
     if asked is None:
-        asked = tuple(name for name, each in known.items() if each.ranked)
+        blind = {name for run in runs for name in run.yardsticks}
+        asked = tuple(name for name, each in known.items() if each.ranked and name not in blind)
         if not asked:
-            raise criterion.error("no run has a monitor that it ranks; name one with 'for'")
+            raise criterion.error(
+                "no run has a monitor that it ranks, but for those that know nothing; name one with 'for'"
+            )
     for name in asked:
         if name not in known:
             raise criterion.error(

@@ -92,6 +92,8 @@ def judge_criteria(
             if not own.value.defined and not why and file.undefined == "error":
                 raise criterion.error(f"{monitor} has no value on {selected.name}: {own.value.reason}")
             verdict, needed, reason = _judge(criterion, own, why)
+            if verdict != "pass" and (note := baselines.note(selected, criterion)):
+                reason += f"; {note}"
             found.append(Judged(criterion, monitor, selected.name, verdict, own, needed, reason))
     return found
 

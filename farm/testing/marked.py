@@ -40,7 +40,7 @@ def hold(marked: Sequence[Marked], runs: Sequence[Readouts]) -> None:
     __tracebackhide__ = True
     if not runs:
         pytest.fail(
-            "farm_criteria: nothing to judge, since the test ran no monitor; give one to farm_run in it",
+            "farm_criteria: nothing to judge, since the test gave no monitor to farm_run",
             pytrace=False,
         )
     try:

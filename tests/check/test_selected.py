@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -313,9 +314,14 @@ class TestMonitors:
         assert only([run], "overall.mcc >= 0.4").monitors == ("good", "middling")
         assert only([run], "overall.mcc >= 0.4 for poor").monitors == ("poor",)
         none = make_run(unranked=list(RATES))
-        assert (
-            problem([none], "overall.mcc >= 0.4") == "no run has a monitor that it ranks; name one with 'for'"
-        )
+        told = "no run has a monitor that it ranks, but for those that know nothing; name one with 'for'"
+        assert problem([none], "overall.mcc >= 0.4") == told
+
+    def test_those_that_know_nothing_only_if_named(self, run):
+        entries = [{**each, "yardstick": each["name"] == "poor"} for each in run.run["monitors"]]
+        blind = replace(run, run={**run.run, "monitors": entries})
+        assert only([blind], "overall.mcc >= 0.4").monitors == ("good", "middling")
+        assert only([blind], "overall.mcc >= 0.4 for poor").monitors == ("poor",)
 
     def test_one_that_is_not_there(self, run):
         assert problem([run], "overall.mcc >= 0.4 for goood") == (

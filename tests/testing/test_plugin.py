@@ -389,7 +389,7 @@ def test_criteria_that_nothing_was_run_for_fail(on_tiny: pytest.Pytester) -> Non
         """,
         failed=1,
     )
-    assert "nothing to judge, since the test ran no monitor" in told
+    assert "nothing to judge, since the test gave no monitor to farm_run" in told
 
 
 def test_mistakes_in_the_marker_are_told_before_the_test_runs(on_tiny: pytest.Pytester) -> None:

@@ -69,7 +69,10 @@ PLANTED: dict[type[Monitor], tuple[str, str]] = {
     plant.WantsOneAtLeast: ("takes-an-empty-batch", "failed in score: ValueError: zero-size array"),
     plant.DividesByContrast: ("takes-constant-images", "images that are 0.0 throughout: .*the score inf"),
     plant.Overflows: ("takes-huge-values", r"activations and logits of -1e\+20: .*the score inf"),
-    plant.EndsTheRunOnNaN: ("survives-nan", "NaN raises SystemExit: broken sensor; expected a finite score"),
+    plant.EndsTheRunOnNaN: (
+        "survives-nan",
+        "NaN raises KeyboardInterrupt: broken sensor; expected a finite score",
+    ),
     plant.NeverRecoversFromNaN: ("survives-nan", "after NaN and a restart"),
     plant.KeepsIds: ("memory-does-not-grow", "bytes an instance, as long as the stream goes on"),
     plant.RemembersEveryTrack: ("memory-does-not-grow", "expected a bound"),

@@ -24,10 +24,18 @@ from typing import Self
 _BEGAN = struct.Struct("@qd")  # resident memory when the cell began, and when that was
 _AT_WORK = struct.Struct("@dqq")  # since when, resident memory then, the monitor's place from 1 (0: nobody)
 _TAKEN = struct.Struct("@dq24s")  # a monitor's seconds, the growth of memory, and what it did last
+_TAKEN_SO_FAR = struct.Struct("@dq")
 _DOING = struct.Struct("@24s")
+_PLACE = struct.Struct("@q")
 _FIRST = _BEGAN.size + _AT_WORK.size
 _PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 _PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+BETWEEN_LOOKS = 0.005
+"""Seconds between two looks at the memory, where calls are short."""
+SHORT = 0.0002
+"""Seconds that a short call takes at most; in so long nobody takes much memory."""
 
 
 @dataclass(frozen=True)
@@ -42,36 +50,54 @@ class Taken:
 
 
 class PageWriter:
-    """Writes down which of a cell's monitors is at work: a `farm.watch.Watch`. The cell begins with it."""
+    """Writes down which of a cell's monitors is at work: a `farm.watch.Watch`. The cell begins with it.
+
+    Time is taken of every call. Memory takes longer to ask for than a small monitor to score: it is asked for
+    now and then, and after every call that was not short. The growth in a call that was looked at stands for
+    the monitor's calls since the one before.
+    """
 
     def __init__(self, descriptor: int, monitors: Sequence[str]) -> None:
         self._page = mmap.mmap(descriptor, _size(len(monitors)))
         self._places = {name: place for place, name in enumerate(monitors, 1)}
-        self._taken = [(0.0, 0)] * (len(monitors) + 1)
-        self._now = (0.0, 0, 0)
+        self._doing = [""] * (len(monitors) + 1)
+        self._seconds, self._growth = [0.0] * (len(monitors) + 1), [0] * (len(monitors) + 1)
+        self._calls = [0] * (len(monitors) + 1)
+        self._since, self._place = 0.0, 0
         self._memory = _OwnMemory()
-        _BEGAN.pack_into(self._page, 0, self._memory.resident(), time.monotonic())
+        self._resident = self._memory.resident()
+        self._due, self._looked = 0.0, False
+        _BEGAN.pack_into(self._page, 0, self._resident, time.monotonic())
 
     def begin(self, monitor: str, doing: str) -> None:
         """Say that a monitor begins to do something."""
-        place = self._places.get(monitor, 0)
-        if place:
+        place = self._place = self._places.get(monitor, 0)
+        anew = place and self._doing[place] != doing
+        if anew:
+            self._doing[place] = doing
             _DOING.pack_into(self._page, _taken_at(place) + 16, doing.encode())
-        self._now = (time.monotonic(), self._memory.resident(), place)
-        _AT_WORK.pack_into(self._page, _BEGAN.size, *self._now)
+        now = self._since = time.monotonic()
+        self._looked = bool(anew) or now >= self._due
+        if self._looked:
+            self._due, self._resident = now + BETWEEN_LOOKS, self._memory.resident()
+        _AT_WORK.pack_into(self._page, _BEGAN.size, now, self._resident, place)
 
     def end(self) -> None:
         """Say that it came back."""
-        since, resident, place = self._now
+        place, self._place = self._place, 0
         # First nobody is at work, then what was taken is added: a call may be lost, and never counts twice.
-        _AT_WORK.pack_into(self._page, _BEGAN.size, 0.0, 0, 0)
-        if place:
-            seconds, growth = self._taken[place]
-            seconds += time.monotonic() - since
-            growth += self._memory.resident() - resident
-            self._taken[place] = (seconds, growth)
-            struct.pack_into("@dq", self._page, _taken_at(place), seconds, growth)
-            self._now = (0.0, 0, 0)
+        _PLACE.pack_into(self._page, _BEGAN.size + _AT_WORK.size - _PLACE.size, 0)
+        if not place:
+            return
+        took = time.monotonic() - self._since
+        self._seconds[place] += took
+        self._calls[place] += 1
+        if self._looked or took > SHORT:
+            resident = self._memory.resident()
+            stands_for = self._calls[place] if self._looked and took <= SHORT else 1
+            self._growth[place] += (resident - self._resident) * stands_for
+            self._calls[place], self._resident = 0, resident
+            _TAKEN_SO_FAR.pack_into(self._page, _taken_at(place), self._seconds[place], self._growth[place])
 
     def close(self) -> None:
         """Give the page back."""

@@ -33,7 +33,7 @@ def clock(monkeypatch):
     return Clock
 
 
-def call(writer, clock, monitor, seconds=0.0, growth=0, doing="scoring"):
+def call(writer, clock, monitor, seconds=0.001, growth=0, doing="scoring"):
     writer.begin(monitor, doing)
     clock.now += seconds
     clock.resident += growth
@@ -105,6 +105,21 @@ def test_memory_is_counted_above_what_the_process_had(page, clock):
         500,
         True,
     )
+
+
+def test_short_calls_are_looked_at_now_and_then_and_those_stand_for_the_others(page, clock):
+    looks = []
+    resident = watch_page._OwnMemory.resident
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        watch_page._OwnMemory.resident = lambda self: looks.append(1) or resident(self)
+        for _ in range(2000):
+            call(writer, clock, "slow", seconds=0.0001, growth=1000)
+            call(writer, clock, "quick", seconds=0.0001)
+            clock.now += 0.0002
+        culprit = page.culprit_of_memory(clock.resident)
+    assert culprit.monitor == "slow"
+    assert 0.8 * 2_000_000 < culprit.amount < 1.2 * 2_000_000
+    assert len(looks) < 2 * 2000 / 5, "asking for memory takes longer than such a call"
 
 
 def test_memory_that_is_given_back_does_not_count(page, clock):

@@ -27,13 +27,14 @@ from farm.api import (
     WorkloadSource,
 )
 from farm.benchmark_set import StoredStream
+from farm.by_name import fallback_source, make_order
 from farm.config import ComponentSpec, Experiment, resolved, rule_for
 from farm.errors import ExperimentError, UserError, one_line
 from farm.fallback import Fallback
 from farm.fitting import check_needs
 from farm.kept import Kept
 from farm.readouts import Readouts
-from farm.testbed import Testbed, fallback_source, make_order
+from farm.testbed import Testbed
 from farm.watch import Watch
 
 

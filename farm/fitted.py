@@ -13,12 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from farm import provenance
 from farm.api import (
     JSON,
     CalibrationRule,
     Classifier,
-    Component,
     Labelled,
     ModelSource,
     Monitor,
@@ -30,9 +28,8 @@ from farm.api import (
 from farm.cache import DiskCache
 from farm.errors import FarmError
 from farm.fitted_state import Refused, packed, restored
-from farm.identity.code import testbed_digest
-from farm.identity.loaded import loaded_code, loaded_identity
-from farm.registry import Kind
+from farm.identity.circumstances import circumstances
+from farm.identity.loaded import loaded_identity
 
 KIND: Final = "fitted-monitors"
 FORMAT = 1
@@ -74,19 +71,17 @@ class FittedMonitors:
         classifier: Classifier,
         workload: Workload,
         seed: int,
-        members: int,
     ) -> dict[str, Key]:
         """Give the keys of those that can be kept, by their names."""
         surroundings = self._surroundings(classifier, workload, seed)
         if surroundings is None:
             return {}
-        identities = {monitor.name: self._identity("monitor", monitor) for monitor in monitors}
+        identities = {monitor.name: self._identity(monitor) for monitor in monitors}
         return {
             monitor.name: {
                 "format": FORMAT,
                 "monitor": identities[monitor.name],
                 "calibration": asdict(rules[monitor.name]),
-                "members": members if monitor.needs.members else 0,
                 **surroundings,
             }
             for monitor in monitors
@@ -141,29 +136,21 @@ class FittedMonitors:
 
     def _surroundings(self, classifier: Classifier, workload: Workload, seed: int) -> dict[str, JSON] | None:
         """Give what all monitors' fits depend on; None where not all of it can be told."""
-        made_from = self._identity("model", self._source)
-        if made_from is None:
-            return None
         try:
-            code = loaded_code(type(classifier), self._folder, f"classifier '{classifier.name}'")
+            around = circumstances(classifier, self._source, threads=self._threads, folder=self._folder)
         except FarmError:
             return None
-        hardware = provenance.hardware()
         return {
-            "testbed": testbed_digest().digest,
-            "versions": provenance.versions(),
-            "machine": {what: hardware[what] for what in ("machine", "system", "processor")},
+            **around,
             "train": workload.train.content_hash,
             "validation": workload.validation.content_hash,
             "classes": workload.classes,
-            "classifier": {"made_from": made_from, "code": code.digest, "digest": classifier.digest},
             "seed": seed,
-            "threads": self._threads,
         }
 
-    def _identity(self, kind: Kind, component: Component) -> dict[str, JSON] | None:
-        """Give a component's identity; None where it would not tell everything, or not what is in memory."""
+    def _identity(self, monitor: Monitor) -> dict[str, JSON] | None:
+        """Give a monitor's identity; None where it would not tell everything, or not what is in memory."""
         try:
-            return loaded_identity(kind, component, self._folder)
+            return loaded_identity("monitor", monitor, self._folder)
         except FarmError:
             return None

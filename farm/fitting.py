@@ -111,10 +111,8 @@ def fit_monitors(
     """
     progress, watch = progress or Silent(), watch or NoWatch()
     check_needs(monitors, classifier)
-    # Even where those who need most of them are found: what is asked for decides what the others see.
-    members = max((m.needs.members for m in monitors), default=0)
     chosen = {m.name: (rules or {}).get(m.name, CalibrationRule()) for m in monitors}
-    keys = fitted.keys(monitors, chosen, classifier, workload, seed, members) if fitted else {}
+    keys = fitted.keys(monitors, chosen, classifier, workload, seed) if fitted else {}
     missing = []
     for monitor in monitors:
         key = keys.get(monitor.name)
@@ -129,6 +127,7 @@ def fit_monitors(
     if not missing:
         return {}
     layers = union_of_layers(missing)
+    members = max(m.needs.members for m in missing)
     material = Material(
         classes=workload.classes,
         seed=seed,

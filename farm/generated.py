@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farm import provenance
 from farm.api import (
     FAULT_MEASURES,
     JSON,
@@ -24,8 +22,8 @@ from farm.api import (
     NoCache,
 )
 from farm.errors import RequirementError, UserError
-from farm.identity import testbed_digest
-from farm.identity.loaded import loaded_code, loaded_identity
+from farm.identity.circumstances import circumstances
+from farm.identity.loaded import loaded_identity
 from farm.threads import limited_threads
 
 CHUNK = 256
@@ -120,8 +118,8 @@ def _key(
         raise RequirementError(
             f"faultload '{faultload.name}': classifier '{classifier.name}' was not made by a recipe"
         )
-    hardware = provenance.hardware()
     return {
+        **circumstances(classifier, model, threads=base.threads, folder=base.folder),
         "faultload": loaded_identity("faultload", faultload, base.folder),
         "severity": None if np.isnan(level) else level,
         "seed": base.seed,
@@ -131,30 +129,11 @@ def _key(
         "drawn": _digest(targets.indices[drawn]),
         "labels": _digest(targets.labels[drawn]),
         "notes": dict(targets.notes),
-        "classifier": {
-            "made_from": loaded_identity("model", model, base.folder),
-            "code": loaded_code(type(classifier), base.folder, f"classifier '{classifier.name}'").digest,
-            "digest": classifier.digest,
-        },
-        "testbed": testbed_digest().digest,
-        "threads": base.threads,
-        "machine": {what: hardware[what] for what in ("machine", "system", "processor")},
-        "arithmetic": _arithmetic(),
-        "versions": dict(provenance.versions()),
     }
 
 
 def _digest(numbers: IntArray) -> str:
     return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
-
-
-def _arithmetic() -> str | None:
-    """Say which instructions of the processor torch uses, which may be told to use fewer than there are."""
-    if importlib.util.find_spec("torch") is None:
-        return None
-    import torch
-
-    return torch.backends.cpu.get_cpu_capability()
 
 
 def chunk_size(shape: tuple[int, int, int]) -> int:

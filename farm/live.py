@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from farm.api import Batch, BoolArray, IntArray
 from farm.measures.delay import OUTSIDE
 from farm.measures.measure import Measure, ratio, undefined
 from farm.measures.windowed import Window
-from farm.sut import Step, SystemUnderTest
+
+if TYPE_CHECKING:
+    from farm.sut import Step, SystemUnderTest
 
 HISTORY = 8
 """How many earlier values of a windowed measure are kept for the sparkline."""

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from weakref import ref
 
-from farm import registry
 from farm.api import (
-    ORDERS,
     Cache,
     CalibrationRule,
     Classifier,
@@ -34,10 +32,11 @@ from farm.api import (
     Workload,
     WorkloadSource,
 )
+from farm.by_name import Named, fallback_source, make_named, make_order
 from farm.cache import DiskCache
-from farm.config import ComponentSpec, FaultSpec, MonitorSpec, OrderSpec, rule_for
-from farm.errors import ComponentFailure, ExperimentError, UnknownNameError, suggestion
-from farm.fallback import LAST, NAMES, Fallback, LastAccepted, NoFallback, SecondClassifier
+from farm.config import FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.errors import ComponentFailure, ExperimentError, suggestion
+from farm.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.fitted import FittedMonitors
 from farm.fitting import fit_monitors
 from farm.kept import Kept
@@ -53,9 +52,6 @@ from farm.timed_stream import TimedStream
 from farm.watch import Watch
 
 T = TypeVar("T")
-
-Named = str | Mapping[str, Any]
-"""A component's name, or a mapping with its name and parameters."""
 
 
 class Testbed:
@@ -112,7 +108,7 @@ class Testbed:
 
     def workload(self, source: Named | WorkloadSource, *, contents: bool = True) -> Workload:
         """Load a workload and check its splits; without `contents`, not the pixels of all images."""
-        made = source if isinstance(source, WorkloadSource) else _make("workload", source)
+        made = source if isinstance(source, WorkloadSource) else make_named("workload", source)
         recipe = cast(WorkloadSource, made)
 
         def load() -> Workload:
@@ -122,7 +118,7 @@ class Testbed:
 
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
-        made = source if isinstance(source, ModelSource) else _make("model", source)
+        made = source if isinstance(source, ModelSource) else make_named("model", source)
         recipe = cast(ModelSource, made)
 
         def make() -> Classifier:
@@ -299,7 +295,7 @@ class Testbed:
             [m for m in monitors if m.name not in failed],
             layers=layers,
             policies={
-                name: one if isinstance(one, Policy) else _make("policy", one)
+                name: one if isinstance(one, Policy) else make_named("policy", one)
                 for name, one in (policies or {}).items()
             },
             fallbacks=self.fallbacks(fallbacks or {}, workload),
@@ -366,36 +362,3 @@ class Testbed:
         except (TypeError, ValueError):  # it was made with what cannot be written down
             return make()
         return self._kept.get(key, make)
-
-
-def make_order(named: Named | OrderSpec) -> str | Schedule:
-    """Make a schedule by name; `shuffled` and `sequential` stay what they are."""
-    spec = OrderSpec.model_validate(named)
-    if spec.name in ORDERS:
-        if spec.parameters:
-            raise ExperimentError(f"stream.order '{spec.name}' takes no parameters; got {spec.parameters}")
-        return spec.name
-    if ":" not in spec.name and spec.name not in (known := registry.entries("schedule")):
-        hint = suggestion(spec.name, [*ORDERS, *known])
-        raise UnknownNameError(f"stream.order '{spec.name}' is not known; {hint}")
-    return cast(Schedule, spec.make("schedule"))
-
-
-def fallback_source(named: Named | ComponentSpec) -> str | ModelSource:
-    """Make the recipe of a second classifier by name; `none` and `last` stay what they are."""
-    spec = ComponentSpec.model_validate(named)
-    if spec.name in NAMES:
-        if spec.parameters or spec.alias:
-            given = ", ".join([*spec.parameters, *(["as"] if spec.alias else [])])
-            raise ExperimentError(f"fallback '{spec.name}' takes no parameters; got {given}")
-        return spec.name
-    known = registry.entries("model")
-    if ":" not in spec.name and registry.canonical("model", spec.name) not in known:
-        raise UnknownNameError(
-            f"fallback '{spec.name}' is not known; {suggestion(spec.name, [*NAMES, *known])}"
-        )
-    return cast(ModelSource, spec.make("model"))
-
-
-def _make(kind: Kind, named: Named) -> Any:
-    return ComponentSpec.model_validate(named).make(kind)

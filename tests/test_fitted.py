@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import farm.fitted
+import farm.identity.circumstances
 import farm.identity.component
 import farm.identity.loaded
 from farm.api import LAST_HIDDEN, CalibrationRule, Monitor, Needs, NoCache
@@ -237,8 +238,8 @@ def test_what_the_code_or_the_machine_would_make_otherwise_is_fitted(bed, monkey
 
         monkeypatch.setattr(farm.identity.component, "code_digest", changed)
     elif what == "testbed":
-        other = replace(farm.fitted.testbed_digest(), digest="other")
-        monkeypatch.setattr(farm.fitted, "testbed_digest", lambda: other)
+        other = replace(farm.identity.circumstances.testbed_digest(), digest="other")
+        monkeypatch.setattr(farm.identity.circumstances, "testbed_digest", lambda: other)
     elif what == "versions":
         monkeypatch.setattr("farm.provenance.versions", lambda: {"numpy": "0.1"})
     elif what == "processor":

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import farm.generated
+import farm.identity.circumstances
 from farm.api import Context, FaultContext, Faulted, Faultload, FunctionClassifier, NoCache
 from farm.cache import DiskCache
 from farm.config import parse_experiment
@@ -375,12 +376,12 @@ def test_another_anything_makes_other_images(folder, changed):
 @pytest.mark.parametrize(
     ("where", "what"),
     [
-        ("farm.generated.provenance.versions", {"torch": "0.0"}),
+        ("farm.identity.circumstances.provenance.versions", {"torch": "0.0"}),
         (
-            "farm.generated.provenance.hardware",
+            "farm.identity.circumstances.provenance.hardware",
             {"machine": "x86_64", "system": "Linux", "processor": "another"},
         ),
-        ("farm.generated._arithmetic", "DEFAULT"),
+        ("farm.identity.circumstances._arithmetic", "DEFAULT"),
         ("farm.testing.fakes.FakeClassifier.digest", "another"),
     ],
 )
@@ -406,8 +407,8 @@ def test_other_targets_of_the_same_labels_are_others(folder):
 
 def test_the_number_of_cores_makes_no_other_images(folder, monkeypatch):
     assert runs_of_attack(folder) == 1
-    real = farm.generated.provenance.hardware()
-    monkeypatch.setattr("farm.generated.provenance.hardware", lambda: {**real, "cores": 99})
+    real = farm.identity.circumstances.provenance.hardware()
+    monkeypatch.setattr("farm.identity.circumstances.provenance.hardware", lambda: {**real, "cores": 99})
     assert runs_of_attack(folder) == 0
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from farm.api import ModelSource
 from farm.benchmark_set import write_benchmark
+from farm.by_name import fallback_source
 from farm.campaign.spec import load
 from farm.config import load_experiment, parse_experiment, resolved, rule_for
 from farm.errors import DataError, FarmError
@@ -20,7 +21,6 @@ from farm.experiment import assemble_stream, run_experiment
 from farm.experiment_files import EXPERIMENTS
 from farm.readouts import SCHEMA, TIME_COLUMNS, Readouts
 from farm.repetition import differences, explanations, repeat_of
-from farm.testbed import fallback_source
 
 OWN = '''
 from farm.api import Monitor

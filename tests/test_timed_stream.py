@@ -11,11 +11,12 @@ import pytest
 
 from farm import registry
 from farm.api import Batch, Context, FaultContext
+from farm.by_name import make_order
 from farm.errors import ExperimentError
 from farm.schedules import Onset, Ramp, Recurring, Sequence
 from farm.sources import Fault
 from farm.stream import BenchmarkStream
-from farm.testbed import Testbed, make_order
+from farm.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, TinyModel, TinySource
 from farm.timed_stream import TimedStream
 

@@ -25,6 +25,7 @@ from farm.api.component import Component
 from farm.api.counted import CountedClassifier
 from farm.api.explanation import Explanation
 from farm.api.observation import FitData, Labelled, Observation
+from farm.api.viewed import ViewedData
 from farm.errors import ComponentFailure, Failure, UserError, one_line
 
 P = ParamSpec("P")
@@ -127,7 +128,9 @@ class Monitor(Component, ABC):
         """Learn from ID training data; the classifier's abilities are checked first."""
         classifier.resolve(self.needs, f"monitor '{self.name}'")
         self._classifier = CountedClassifier(classifier)
-        state = self._call("in fit", lambda: {k: np.asarray(v) for k, v in self._fit(data).items()})
+        self._take_needs()
+        own = ViewedData(data, self._view)
+        state = self._call("in fit", lambda: {k: np.asarray(v) for k, v in self._fit(own).items()})
         self.restore(state, classifier)
         self._call("in notes", lambda: json.dumps(dict(self.notes()), allow_nan=False))
         return self
@@ -141,8 +144,7 @@ class Monitor(Component, ABC):
                 )
         self._classifier = CountedClassifier(classifier)
         self._state, self._calibration = state, calibration
-        needs = self._call("in needs", lambda: self.needs)
-        self._own_layers, self._own_members = frozenset(needs.layers), needs.members
+        self._take_needs()
         self._call("in load", self._load, state)
         return self
 
@@ -200,6 +202,10 @@ class Monitor(Component, ABC):
             raise
         except (Exception, SystemExit) as error:
             raise ComponentFailure(f"monitor '{self.name}' failed {where}: {one_line(error)}") from error
+
+    def _take_needs(self) -> None:
+        needs = self._call("in needs", lambda: self.needs)
+        self._own_layers, self._own_members = frozenset(needs.layers), needs.members
 
     def _view(self, observation: Observation) -> Observation:
         """Give what this monitor declared to need: layers that only others asked for are not there."""

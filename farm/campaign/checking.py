@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from farm.api import ORDERS
+from farm.api import ORDERS, Faultload
 from farm.config import ComponentSpec, Experiment, FaultSpec
 from farm.errors import UserError
 from farm.fallback import NAMES
@@ -15,25 +14,24 @@ from farm.registry import Kind
 
 def check_components(experiments: Iterable[Experiment], home: Path) -> None:
     """Make each component that some of these experiments name; tell all mistakes at once."""
-    from farm.experiment import importable  # not before: it brings torch along
+    named = {
+        f"{kind} {spec.model_dump_json(by_alias=True)}": (kind, spec)
+        for experiment in experiments
+        for kind, spec in _components(experiment)
+    }
+    if not named:
+        return
+    from farm.experiment import importable  # not before: a finished campaign has no need of it
 
-    seen: set[str] = set()
     mistakes: list[UserError] = []
     with importable(home):
-        for experiment in experiments:
-            for kind, spec in _components(experiment):
-                known = json.dumps([kind, spec.name, spec.alias, spec.parameters], sort_keys=True)
-                severity = spec.severity if isinstance(spec, FaultSpec) else None
-                known += f" {severity}"
-                if known in seen:
-                    continue
-                seen.add(known)
-                try:
-                    made = spec.make(kind)
-                    if kind == "faultload":
-                        made.check_severity(severity)  # type: ignore[attr-defined]
-                except UserError as error:
-                    mistakes.append(error)
+        for kind, spec in named.values():
+            try:
+                made = spec.make(kind)
+                if isinstance(made, Faultload) and isinstance(spec, FaultSpec):
+                    made.check_severity(spec.severity)
+            except UserError as error:
+                mistakes.append(error)
     if mistakes:
         raise type(mistakes[0])("; ".join(dict.fromkeys(str(mistake) for mistake in mistakes)))
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from farm.campaign.closable import Closable
 from farm.campaign.cluster_connection import Connection, connect, dask
 from farm.campaign.cluster_log import DaskLog
 from farm.campaign.cluster_worker import PREFIX, TOPIC, run_job
@@ -38,7 +38,7 @@ RETRIES = 2
 """How often Dask gives a task to a worker again on which it could not even begin."""
 
 
-class ClusterExecutor:
+class ClusterExecutor(Closable):
     """The workers of a Dask cluster; close it when done.
 
     Parameters
@@ -98,14 +98,6 @@ class ClusterExecutor:
     def close(self) -> None:
         """Disconnect; a cluster that was made for this is ended."""
         self._open.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Run:

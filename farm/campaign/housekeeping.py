@@ -28,7 +28,7 @@ def prune_orphans(path: Path, dry_run: bool) -> Pruned:
     folder = CampaignFolder(path)
     record = folder.record()
     with folder.lock():
-        names = _orphans(folder, record["cells"])
+        names = orphans(folder, record["cells"])
         nbytes = sum(file.stat().st_size for name in names for file in (folder.cells / name).iterdir())
         if not dry_run:
             folder.sweep()
@@ -37,21 +37,24 @@ def prune_orphans(path: Path, dry_run: bool) -> Pruned:
     return Pruned(tuple(names), nbytes)
 
 
-def _orphans(folder: CampaignFolder, planned: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the folders that no run of the campaign would use: not as a cell, and not for rows of one."""
-    orphans: list[str] = []
+def orphans(folder: CampaignFolder, planned: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Name the folders that no run of the campaign would use: not as a cell, and not for rows of one.
+
+    `planned` are the cells as campaign.json has them.
+    """
+    found: list[str] = []
     cells = {cell["id"]: cell for cell in planned}
     for cell, names in folder.cell_folders().items():
         if cell not in cells:
-            orphans += names
+            found += names
             continue
         keys = split_name(cells[cell]["target"])[1]
         whole = next((name for name in names if split_name(name)[1] == keys), None)
         for name in names:
             # Until the cell itself is there, whatever has rows of its monitors will be taken over.
             if name != whole and (whole or not _shares(folder.cells / name, cells[cell]["monitors"])):
-                orphans.append(name)
-    return sorted(orphans)
+                found.append(name)
+    return sorted(found)
 
 
 def _shares(path: Path, wanted: Mapping[str, str]) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from farm.campaign.folder import CampaignFolder, split_name
+from farm.campaign.housekeeping import orphans
 from farm.campaign.jobs import Job, Limits
 from farm.campaign.keys import KeyMaker, Keys
 from farm.campaign.spec import Campaign, Cell
@@ -56,6 +57,16 @@ class PlannedCell:
             group=self.group,
         )
 
+    def record(self) -> dict[str, Any]:
+        """Give what campaign.json has of it."""
+        return {
+            "id": self.keys.cell,
+            "title": self.cell.title,
+            "label": dict(self.cell.label),
+            "target": self.target,
+            "monitors": self.keys.monitors,
+        }
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -94,11 +105,12 @@ def make_plan(campaign: Campaign, home: Path, folder: CampaignFolder, *, retry_f
         seen[keys.cell] = cell.title
         group = keymaker.group(cell.experiment)
         planned.append(_planned(cell, keys, group, shelf, folder, retry_failed))
-    used = {name for one in planned for name in (one.target, *one.donors, *one.contained)}
     before = set(shelf.earlier)
     return Plan(
         cells=planned,
-        orphans=sorted(name for name in shelf.names() if name not in used and name not in shelf.damaged),
+        orphans=[
+            name for name in orphans(folder, [cell.record() for cell in planned]) if name not in shelf.damaged
+        ],
         damaged=dict(shelf.damaged),
         new=len(seen.keys() - before) if before else 0,
         gone=len(before - seen.keys()),
@@ -157,10 +169,6 @@ class _Shelf:
         self.earlier: list[str] = []
         with suppress(DataError):  # a record that is not there, or damaged, is written anew
             self.earlier = [cell["id"] for cell in folder.record()["cells"]]
-
-    def names(self) -> Iterator[str]:
-        for names in self._names.values():
-            yield from names
 
     def of(self, cell: str) -> list[str]:
         return self._names.get(cell, [])

@@ -138,16 +138,7 @@ def _record(plan: Plan, campaign: Campaign, home: Path) -> dict[str, Any]:
         "name": campaign.name,
         "home": str(home),
         "campaign": campaign.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        "cells": [
-            {
-                "id": cell.keys.cell,
-                "title": cell.cell.title,
-                "label": dict(cell.cell.label),
-                "target": cell.target,
-                "monitors": cell.keys.monitors,
-            }
-            for cell in plan.cells
-        ],
+        "cells": [cell.record() for cell in plan.cells],
         "versions": provenance.versions(),
         "commit": provenance.git_commit(registry.HOME),
         "experiment_commit": provenance.git_commit(home),

@@ -13,9 +13,8 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
+from farm.campaign.closable import Closable
 from farm.campaign.endings import (
     Ending,
     ended_by_itself,
@@ -37,7 +36,7 @@ class Interrupted(Exception):  # noqa: N818 - nothing broke
     """`cancel` was called: there is no outcome, and the cell may be run again."""
 
 
-class Supervisor:
+class Supervisor(Closable):
     """Runs jobs, one at a time, in one process that is started when needed.
 
     Parameters
@@ -170,14 +169,6 @@ class Supervisor:
     def _check_cancelled(self, job: Job) -> None:
         if self._cancelled:
             raise Interrupted(f"the cell '{job.title}' was interrupted")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _is_large(process: LineProcess, job: Job) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from farm.campaign.folder import CampaignFolder, split_name
+from farm.campaign.housekeeping import orphans
 from farm.campaign.whole_run import damages
 from farm.errors import DataError
 from farm.files import read_json
@@ -60,7 +61,7 @@ def _campaign(folder: CampaignFolder) -> Iterator[Finding]:
         yield from found
         if not any(finding.bad for finding in found):
             records.append(read_json(path / "run.json"))
-    yield from _left_over(folder, {path.name for _, path in planned if path is not None})
+    yield from _left_over(folder, [cell for cell, _ in planned])
     yield from _mixtures(folder.path.name, records)
     yield from _data_apart(folder.path.name, records)
 
@@ -117,14 +118,14 @@ def _misplaced(path: Path, record: Mapping[str, Any], planned: Mapping[str, Any]
         yield f"{path}: its record is not that of the cell that campaign.json says is here"
 
 
-def _left_over(folder: CampaignFolder, used: set[str]) -> Iterator[Finding]:
+def _left_over(folder: CampaignFolder, planned: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     """Tell of folders beside those of the campaign's cells."""
     where = str(folder.cells)
     names = sorted(entry.name for entry in folder.cells.iterdir()) if folder.cells.is_dir() else []
     unfinished = [name for name in names if name.startswith(".") and ".unfinished-" in name]
     known = {name for tries in folder.cell_folders().values() for name in tries}
-    if orphans := sorted(known - used):
-        told = f"{_count(len(orphans), 'orphan')} that no cell of the campaign needs: {_listed(orphans)}"
+    if unused := orphans(folder, planned):
+        told = f"{_count(len(unused), 'orphan')} that no cell of the campaign needs: {_listed(unused)}"
         yield Finding("remark", where, told)
     if unfinished:
         told = f"{_count(len(unfinished), 'unfinished folder')} of processes that were ended"

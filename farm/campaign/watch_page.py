@@ -17,8 +17,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+from farm.campaign.closable import Closable
 
 # time.monotonic() is one clock for all processes of a machine on Linux (CLOCK_MONOTONIC) and on macOS.
 _BEGAN = struct.Struct("@qd")  # resident memory when the cell began, and when that was
@@ -49,7 +49,7 @@ class Taken:
     """It is at work now, and this call alone took the greater part."""
 
 
-class PageWriter:
+class PageWriter(Closable):
     """Writes down which of a cell's monitors is at work: a `farm.watch.Watch`. The cell begins with it.
 
     Time is taken of every call. Memory takes longer to ask for than a small monitor to score: it is asked for
@@ -104,16 +104,8 @@ class PageWriter:
         self._page.close()
         self._memory.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class WatchPage:
+class WatchPage(Closable):
     """The page, as it is read by whoever made it.
 
     Examples
@@ -215,14 +207,6 @@ class WatchPage:
         if self._page is None:
             raise ValueError("the page is not there: it was closed, or `clear` not called")
         return self._page
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _OwnMemory:

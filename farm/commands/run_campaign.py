@@ -112,15 +112,8 @@ def _as_json(plan: Plan, folder: CampaignFolder, workers: int) -> dict[str, obje
     return {
         "folder": str(folder.path),
         "cells": [
-            {
-                "id": cell.keys.cell,
-                "title": cell.cell.title,
-                "label": dict(cell.cell.label),
-                "state": cell.state,
-                "compute": list(cell.compute),
-                "target": cell.target,
-                "failures": dict(cell.failures),
-            }
+            cell.record()
+            | {"state": cell.state, "compute": list(cell.compute), "failures": dict(cell.failures)}
             for cell in plan.cells
         ],
         "new": plan.new,

@@ -8,13 +8,14 @@ from typing import cast
 
 from farm import provenance, registry
 from farm.api import Cache, Component, ModelSource, Monitor, Policy, Progress, WorkloadSource
+from farm.by_name import fallback_source
 from farm.config import Experiment, MonitorSpec, resolved, rule_for
 from farm.errors import ComponentFailure, ExperimentError, suggestion
 from farm.experiment import importable
 from farm.fallback import SecondClassifier
 from farm.guard.guard import Guard
 from farm.guard.own_code import OwnCode, needed_files
-from farm.testbed import Testbed, fallback_source
+from farm.testbed import Testbed
 
 
 def fit_guard(

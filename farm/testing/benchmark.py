@@ -16,12 +16,13 @@ import numpy as np
 
 from farm.api import Classifier, Images, IntArray, ModelSource, Monitor, Policy, Stream, Workload
 from farm.api import WorkloadSource as Source
+from farm.by_name import Named
 from farm.config import Experiment, MonitorSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, one_line
 from farm.experiment import _fallback, _stream
 from farm.fitting import fit_monitors
 from farm.readouts import Readouts
-from farm.testbed import Named, Testbed
+from farm.testbed import Testbed
 from farm.threads import limited_threads
 
 Asked: TypeAlias = Monitor | type[Monitor] | str | Mapping[str, Any] | MonitorSpec

@@ -76,7 +76,7 @@ def test_a_killed_coordinator_leaves_no_process_behind(tmp_path: Path) -> None:
     workers = _wait_for(lambda: _children(process.pid))
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    _wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    assert _wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
 def _children(pid: int) -> list[int]:

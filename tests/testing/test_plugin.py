@@ -38,6 +38,13 @@ def everything_is_imported(tmp_path_factory: pytest.TempPathFactory) -> None:
             assert_monitor("max-softmax").overall.mcc.at_least(0.999)
 
 
+@pytest.fixture(autouse=True)
+def as_on_a_desk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide a CI service: there pytest tells every failure whole, and again in its summary."""
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def on_tiny(pytester: pytest.Pytester) -> pytest.Pytester:
     """Give an empty project that tests on made-up images."""

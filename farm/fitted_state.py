@@ -7,18 +7,11 @@ the first one does, something of the fit is not in the state, and only the first
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from farm.api import JSON, Calibration, Classifier, Labelled, Monitor, Observation, State
+from farm.api import Calibration, Classifier, Labelled, Monitor, Observation, State
 from farm.errors import FarmError, one_line
-
-RECORD = "record"
-PLAIN = "biufcUS"
-"""Kinds of arrays that are kept: numbers, truth values, text."""
+from farm.plain_arrays import pack, unpack
 
 
 class Refused(Exception):  # noqa: N818 - no error: it is fitted as if nothing were kept
@@ -26,21 +19,10 @@ class Refused(Exception):  # noqa: N818 - no error: it is fitted as if nothing w
 
 
 def packed(monitor: Monitor, validation: Iterable[Labelled]) -> State:
-    """Give a fitted monitor as bytes, with names, order, types and memory layout of its arrays.
-
-    The layout too: sums of the same numbers in another order of memory differ in their last bits.
-    """
+    """Give a fitted monitor as bytes, or raise `Refused`."""
     try:
-        record = {
-            "arrays": [_form(name, array) for name, array in monitor.state.items()],
-            "calibration": monitor.calibration.record(),
-            "notes": dict(monitor.notes()),
-        }
-        text = json.dumps(record, allow_nan=False)
-        kept: State = {
-            RECORD: np.frombuffer(text.encode(), np.uint8),
-            **{str(i): _bytes_of(array) for i, array in enumerate(monitor.state.values())},
-        }
+        told = {"calibration": monitor.calibration.record(), "notes": dict(monitor.notes())}
+        kept = pack(monitor.state, told)
         twin = type(monitor)(**monitor._arguments)
         twin.name = monitor.name
         restored(twin, kept, monitor.classifier)
@@ -57,8 +39,7 @@ def restored(monitor: Monitor, kept: State, classifier: Classifier) -> None:
     """Make a monitor what it was when it was packed, or raise `Refused`."""
     who = f"the fitted monitor '{monitor.name}'"
     try:
-        record = json.loads(kept[RECORD].tobytes())
-        arrays = {form["name"]: _array_of(kept[str(i)], form) for i, form in enumerate(record["arrays"])}
+        arrays, record = unpack(kept)
         calibration = Calibration.from_record(record["calibration"])
         monitor.restore(arrays, classifier, calibration)
         monitor.restart()
@@ -76,22 +57,3 @@ def _scores(monitor: Monitor, observation: Observation) -> bytes:
     scores = monitor.score(observation)
     monitor.restart()
     return scores.tobytes()
-
-
-def _form(name: str, array: NDArray[Any]) -> dict[str, JSON]:
-    if array.dtype.kind not in PLAIN:
-        raise TypeError(f"its '{name}' is of type {array.dtype}")
-    turned = array.flags.f_contiguous and not array.flags.c_contiguous
-    return {"name": name, "type": array.dtype.str, "shape": array.shape, "turned": turned}
-
-
-def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
-    inside = array.T if array.flags.f_contiguous else np.ascontiguousarray(array)
-    return inside.reshape(-1).view(np.uint8)
-
-
-def _array_of(kept: NDArray[Any], form: Mapping[str, Any]) -> NDArray[Any]:
-    # An array of its own, since in a file it may lie where its type should not.
-    array: NDArray[Any] = np.empty(form["shape"], form["type"], order="F" if form["turned"] else "C")
-    _bytes_of(array)[:] = kept
-    return array

@@ -43,6 +43,7 @@ from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.recorder import Recorder
 from farm.registry import Kind
+from farm.rendered import load_workload
 from farm.run_record import cannot_tell, run_record
 from farm.sources import Fault
 from farm.stream import BenchmarkStream
@@ -112,7 +113,7 @@ class Testbed:
         recipe = cast(WorkloadSource, made)
 
         def load() -> Workload:
-            return replace(recipe.load(self.context, contents=contents), recipe=recipe.recipe)
+            return replace(load_workload(recipe, self.context, contents=contents), recipe=recipe.recipe)
 
         return self._once("workload", recipe, {"contents": contents}, load)
 

@@ -19,8 +19,8 @@ from farm.cache import DiskCache
 from farm.errors import RequirementError
 from farm.files import json_digest
 from farm.fitted import KIND
-from farm.fitted_state import RECORD
 from farm.fitting import fit_monitors
+from farm.plain_arrays import RECORD
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeClassifier, FakeMonitor, TinyModel, TinySource
 from tests.monitors.making import NAMES, make

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,11 @@ class ArrayImages:
         if array.dtype not in (np.uint8, np.float32):
             raise DataError(f"images are {array.dtype}; expected uint8, or float32 in [0, 1]")
         self._array = array
+
+    @property
+    def array(self) -> NDArray[np.uint8] | Images:
+        """All images, as they are kept."""
+        return self._array
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -183,6 +188,9 @@ class Workload:
 
 class WorkloadSource(Component, ABC):
     """A recipe that makes a workload. Subclasses write `_load`; the driver checks what came out."""
+
+    rendered: ClassVar[bool] = False
+    """Whether code makes its images, from its parameters and the seed alone: such are kept in the cache."""
 
     def load(self, context: Context, *, contents: bool = True) -> Workload:
         """Make the workload and check it: labels, empty splits, groups, and the pixels of all images.

@@ -37,6 +37,7 @@ WORDS: Mapping[str, str] = {
     "fitted-monitors": "fitted and calibrated monitors",
     "images": "decoded images",
     "masks": "decoded masks",
+    "workloads": "rendered workloads",
 }
 LEFT: Mapping[Sort, str] = {
     "entry": "",

@@ -1,4 +1,4 @@
-"""What everything depends on that is computed with a classifier, and found again by what made it."""
+"""What everything depends on that is computed, and found again by what made it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,29 @@ from farm.identity.loaded import loaded_code, loaded_identity
 def circumstances(
     classifier: Classifier, source: ModelSource, *, threads: int, folder: Path
 ) -> dict[str, JSON]:
-    """Give the classifier, the testbed, the versions and the machine; raise where not all can be told.
+    """Give the classifier and the `surroundings`; raise where not all can be told.
 
     A classifier's digest does not see its code, so `source`, what made it, is told as well. Floating-point
     sums are the same bit for bit only on one kind of processor, with as many threads.
     """
-    hardware = provenance.hardware()
     return {
         "classifier": {
             "made_from": loaded_identity("model", source, folder),
             "code": loaded_code(type(classifier), folder, f"classifier '{classifier.name}'").digest,
             "digest": classifier.digest,
         },
+        "arithmetic": _arithmetic(),
+        **surroundings(threads),
+    }
+
+
+def surroundings(threads: int) -> dict[str, JSON]:
+    """Give what everything depends on that is computed at all: the testbed, versions, machine and threads."""
+    hardware = provenance.hardware()
+    return {
         "testbed": testbed_digest().digest,
         "versions": dict(provenance.versions()),
         "machine": {what: hardware[what] for what in ("machine", "system", "processor")},
-        "arithmetic": _arithmetic(),
         "threads": threads,
     }
 

@@ -21,6 +21,7 @@ from farm.workloads.sign_scenes import Scene, make_scene
 class _RenderedSigns(WorkloadSource):
     """Renders a country's signs: so many physical signs of each class, each in so many views."""
 
+    rendered = True
     country: ClassVar[Country]
 
     def __init__(self, *, train_groups: int, validation_groups: int, test_groups: int, views: int) -> None:

@@ -81,7 +81,8 @@ def test_all_formats_say_the_same(here, capsys):
     options = ["--format", "json", "--junit", "out.xml", "--markdown", "out.md"]
     code, out, _ = check(capsys, MET, NOT_MET, OPEN, options=options)
     found = json.loads(out)
-    assert (code, found["exit_code"], found["counts"]) == (1, 1, {"fail": 1, "undecided": 1, "pass": 2})
+    assert (code, found["exit_code"]) == (1, 1)
+    assert found["counts"] == {"error": 0, "fail": 1, "undecided": 1, "pass": 2}
     assert found["runs"] == ["run"]
     root = ET.parse("out.xml").getroot()
     assert [root.get(name) for name in ("tests", "failures", "errors")] == ["4", "1", "0"]
@@ -163,9 +164,26 @@ def test_a_monitor_that_failed_is_a_failure(here, capsys):
     assert broken == {"what": "monitor 'poor'", "where": "broken", "reason": "singular"}
     assert ET.parse("out.xml").getroot().get("errors") == "1"
     assert "- monitor 'poor' in broken: singular" in (here / "out.md").read_text(encoding="utf-8")
-    # Asked for by name it meets nothing, either.
-    found = json.loads(check(capsys, f"{MET} for poor", runs=["broken"], options=options)[1])
-    assert [one["verdict"] for one in found["verdicts"]] == ["fail"]
+
+
+@pytest.mark.parametrize("undecided", ["report", "pass", "fail"])
+def test_what_is_asked_of_a_monitor_that_failed_cannot_be_judged(here, capsys, undecided):
+    make_run(0, RATES, [FOG], failed=["poor"]).save("broken")
+    options = ["--junit", "out.xml", "--markdown", "out.md", "--undecided", undecided]
+    asked = (f"{MET} for good, poor", f"{NOT_MET.split(' for ')[0]} for poor")
+    code, out, _ = check(capsys, *asked, runs=["broken"], options=[*options, "--format", "json"])
+    found = json.loads(out)
+    assert (code, found["exit_code"]) == (1, 1)
+    assert found["counts"] == {"error": 2, "fail": 0, "undecided": 0, "pass": 1}
+    told = "poor: could not be judged, because the monitor failed: singular"
+    root = ET.parse("out.xml").getroot()
+    assert (root.get("failures"), root.get("errors")) == ("0", "3"), "and one for the monitor itself"
+    assert [case.get("message") for case in root.iter("error")] == [told, told, "singular"]
+    text = (here / "out.md").read_text(encoding="utf-8")
+    assert "## farm check: 2 not judged, 1 passed; 1 part of the runs failed or is missing\n" in text
+    assert text.count("| **ERROR** |") == text.count(told) == 2
+    shown = check(capsys, *asked, runs=["broken"], options=options)[1]
+    assert shown.count("ERROR") == shown.count(told) == 2
 
 
 def test_a_campaign_with_all_of_its_cells(here, capsys):
@@ -183,7 +201,7 @@ def test_what_a_campaign_lacks_is_a_failure(here, capsys):
     code, out, _ = check(capsys, LENIENT, runs=["some"], options=["--format", "json"])
     assert code == 1
     found = json.loads(out)
-    assert found["counts"] == {"fail": 0, "undecided": 0, "pass": 1}
+    assert found["counts"] == {"error": 0, "fail": 0, "undecided": 0, "pass": 1}
     assert [(one["what"], one["where"], one["reason"]) for one in found["broken"]] == [
         (f"cell '{cells[1]['title']}'", "some", "it took more than 600 s"),
         (f"cell '{cells[2]['title']}'", "some", "it was not computed yet; `farm run` the campaign"),

@@ -1,25 +1,31 @@
-"""By how much a monitor's measure differs from its baseline's, and how surely: a paired question."""
+"""By how much a monitor's measure differs from its baseline's, and how surely: a paired question.
+
+An interval's ends are bounds as `farm.check.bounds` makes them, of what `farm.baseline.paired_tables` counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from farm.api.arrays import BoolArray, StrArray
 from farm.baseline.changed import Task
+from farm.baseline.paired_tables import PairedTables
 from farm.baseline.pairing import before
-from farm.baseline.unseen import unseen
+from farm.check.bounds import Redrawn, redrawn
+from farm.check.measures import GATED, PAIRED
+from farm.check.seen import size_of
+from farm.check.tables import AUROC
 from farm.comparison.measures import Measured
-from farm.comparison.resampled import resampled
 from farm.comparison.sets import BenchmarkSet, Said, Stream
 from farm.errors import ExperimentError
 from farm.measures import Measure, undefined
 from farm.measures.bounded import Bounded
 from farm.oracle import outcomes
-from farm.statistics.bootstrap import REPLICATES, Bootstrap
+from farm.statistics.bootstrap import REPLICATES
 from farm.statistics.paired import Paired, paired, right
 from farm.statistics.table import Missing
 
@@ -102,13 +108,19 @@ def paired_differences(
         raise ExperimentError(f"--replicates is {replicates}; expected at least 1")
     names = [name for monitor in monitors for name in (monitor, before(monitor))]
     values = {name: _mean(sets, measure, name) if values is None else values[name] for name in names}
-    defined = {name: value for name, value in values.items() if value.defined}
-    made = resampled(sets, measure, defined, level=level, replicates=replicates, seed=seed)
+    both = [each for each in monitors if values[each].defined and values[before(each)].defined]
+    why = _why_not(sets, measure)
+    made = None if why else _Made.of(sets, measure, both, replicates=replicates, seed=seed)
     pooled = list(_each_instance_once(sets))
     found = []
     for monitor in monitors:
         now, then = values[monitor], values[before(monitor)]
-        bounded, changed = _bounded(sets, measure, monitor, now, then, made)
+        difference, changed = _minus(now, then), None
+        bounded = Bounded.nowhere(difference)
+        if difference.defined and made is None:
+            bounded = Bounded(difference, undefined(str(why)), undefined(str(why)))
+        elif difference.defined and made is not None:
+            bounded, changed = made.bounds(monitor, difference, 0.5 + level / 2), made.changed(monitor)
         found.append(
             PairedDifference(
                 monitor=monitor,
@@ -139,35 +151,56 @@ def _mean(sets: Sequence[BenchmarkSet], measure: Measured, monitor: str) -> Meas
     return Measure(float(np.mean(found)))
 
 
-def _bounded(
-    sets: Sequence[BenchmarkSet],
-    measure: Measured,
-    monitor: str,
-    now: Measure,
-    then: Measure,
-    made: Bootstrap | str,
-) -> tuple[Bounded, int | None]:
-    """Give the difference with its interval, and in how many tracks it arises."""
+@dataclass(frozen=True)
+class _Made:
+    """What was drawn of one measure, for all monitors that have it now and had it before."""
+
+    measure: Measured
+    drawn: Redrawn
+    tables: Sequence[PairedTables]
+
+    @classmethod
+    def of(
+        cls,
+        sets: Sequence[BenchmarkSet],
+        measure: Measured,
+        monitors: Sequence[str],
+        *,
+        replicates: int,
+        seed: int,
+    ) -> _Made:
+        tables: list[PairedTables] = []
+
+        def kept(*given: Any) -> PairedTables:
+            tables.append(PairedTables(*given))
+            return tables[-1]
+
+        asked = [(measure.name, monitor) for monitor in monitors]
+        return cls(
+            measure, redrawn(sets, asked, replicates=replicates, seed=seed, tables_of=kept), tuple(tables)
+        )
+
+    def bounds(self, monitor: str, difference: Measure, level: float) -> Bounded:
+        return self.drawn.bounds((self.measure.name, monitor), difference, level)
+
+    def changed(self, monitor: str) -> int:
+        """Count the tracks in which the measure differs."""
+        tracks = [each.changed((self.measure.name, monitor)) for each in self.tables]
+        return len(np.unique(np.concatenate(tracks)))
+
+
+def _minus(now: Measure, then: Measure) -> Measure:
     for value, what in ((then, "the baseline"), (now, "now")):
         if not value.defined:
-            return Bounded.nowhere(undefined(f"{what}: {value.reason}")), None
-    difference = Measure(now.value - then.value)
-    if isinstance(made, str):
-        why = undefined(made)
-        return Bounded(difference, why, why), None
-    drawn = made.difference(measure.name, monitor, before(monitor))
-    draws = made.draws[measure.name, monitor] - made.draws[measure.name, before(monitor)]
-    known = draws[~np.isnan(draws)]
-    # Where more are undefined than lie beyond an end, nobody knows what that end would be.
-    enough = len(draws) - len(known) <= (1 - made.level) / 2 * len(draws)
-    constant = enough and bool(np.ptp(known) <= _SAME)
-    if not (drawn.low.defined or constant):
-        return Bounded(difference, drawn.low, drawn.high), None
-    beyond = unseen(sets, measure, monitor, before(monitor), level=made.level, constant=constant)
-    low, high = difference.value + beyond.down, difference.value + beyond.up
-    if drawn.low.defined:
-        low, high = min(low, drawn.low.value), max(high, drawn.high.value)
-    return Bounded(difference, Measure(low), Measure(high)), beyond.changed
+            return undefined(f"{what}: {value.reason}")
+    return Measure(now.value - then.value)
+
+
+def _why_not(sets: Sequence[BenchmarkSet], measure: Measured) -> str | None:
+    """Say why there is no interval, if there is none."""
+    if GATED[measure.name].kind not in (*PAIRED, AUROC):
+        return f"{measure.name} has no interval by resampling"
+    return size_of(sets, measure.name).too_few
 
 
 def _each_instance_once(sets: Sequence[BenchmarkSet]) -> Iterator[tuple[str, Stream, BoolArray]]:

@@ -101,8 +101,8 @@ def _evidence(
         n_groups=size.n_tracks,
         sets=found.sets,
         method=(
-            f"{replicates} resamplings of {size.n_tracks} tracks, now and before alike; right now alone on "
-            f"{right.first} instances, before alone on {right.second}"
+            f"{replicates} draws of {size.n_tracks} tracks, now and before alike, and an unseen one; right "
+            f"now alone on {right.first} instances, before alone on {right.second}"
         ),
         counts=counts_of(sets, criterion.measure, found.monitor),
     )

@@ -10,7 +10,8 @@ from farm.check.criterion import Criterion
 from farm.check.evidence import Evidence
 from farm.measures import Measure
 
-Verdict: TypeAlias = Literal["pass", "fail", "undecided"]
+Verdict: TypeAlias = Literal["pass", "fail", "undecided", "error"]
+"""An `error` is no judgement: the monitor failed while it ran."""
 _SAME = 1e-12
 _MOST_DIGITS = 10
 NO_NUMBER = "no number of instances would decide it, were the value the same"

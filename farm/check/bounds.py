@@ -23,8 +23,9 @@ Statistics 14 (2005).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -33,9 +34,10 @@ from farm.api.randomness import generator
 from farm.check.binomial import high_of_share, low_of_share
 from farm.check.measures import GATED
 from farm.check.one_more import Counted, Extra, Term, Way
-from farm.check.tables import Column, StreamTables
+from farm.check.tables import Block, Column, StreamTables
 from farm.comparison import BenchmarkSet
 from farm.comparison.resampled import put_together
+from farm.comparison.sets import Stream
 from farm.measures import Bounded, Measure, undefined
 from farm.statistics.resampling import Resampling
 
@@ -73,8 +75,47 @@ class Redrawn:
         return Bounded(value, Measure(least), Measure(most))
 
 
-def redrawn(sets: Sequence[BenchmarkSet], asked: Sequence[Column], *, replicates: int, seed: int) -> Redrawn:
+class Tables(Protocol):
+    """A stream's terms, and what they are drawn of."""
+
+    @property
+    def terms(self) -> Mapping[Column, Term]:
+        """What was asked for."""
+
+    def drawn(self, weights: FloatArray) -> Block:
+        """Draw what the terms are of; a column of weights is one of the stream's tracks."""
+
+    def values(
+        self, column: Column, block: Block, extras: Sequence[Extra | None], weight: FloatArray
+    ) -> FloatArray:
+        """Give a term's values in each draw."""
+
+
+MakesTables: TypeAlias = Callable[
+    [BenchmarkSet, Stream, Resampling, IntArray, Sequence[Column]],
+    Tables,
+]
+"""Of a set, one of its streams, the stream's tracks, their numbers among those of all, and what is asked."""
+
+
+def redrawn(
+    sets: Sequence[BenchmarkSet],
+    asked: Sequence[Column],
+    *,
+    replicates: int,
+    seed: int,
+    tables_of: MakesTables = StreamTables,
+) -> Redrawn:
     """Draw measures of monitors, each of which has to have a value on all streams.
+
+    Parameters
+    ----------
+    sets
+        Their streams are drawn together, track by track.
+    asked
+        Measures and monitors.
+    tables_of
+        Makes the terms of a stream: by default the measures themselves.
 
     Examples
     --------
@@ -92,7 +133,7 @@ def redrawn(sets: Sequence[BenchmarkSet], asked: Sequence[Column], *, replicates
     apart = [Resampling(len(stream), group=stream.track) for _, stream in streams]
     together, columns = put_together(streams, apart)
     tables = [
-        StreamTables(one, stream, alone, own, asked)
+        tables_of(one, stream, alone, own, asked)
         for (one, stream), alone, own in zip(streams, apart, columns, strict=True)
     ]
     shares = [1 / (len(sets) * len(one.streams)) for one, _ in streams]
@@ -113,7 +154,7 @@ def redrawn(sets: Sequence[BenchmarkSet], asked: Sequence[Column], *, replicates
     return Redrawn(together.n_groups, draws, trials)
 
 
-def _trials(column: Column, tables: Sequence[StreamTables]) -> tuple[int, int] | None:
+def _trials(column: Column, tables: Sequence[Tables]) -> tuple[int, int] | None:
     term = tables[0].terms[column]
     one_rate = len(tables) == 1 and GATED[column[0]].kind == "rate"
     return term.trials() if one_rate and isinstance(term, Counted) else None

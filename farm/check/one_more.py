@@ -68,7 +68,7 @@ class Table:
 
     def amount(self, kind: int) -> float:
         """Say how many instances of a kind an unseen track is taken to have."""
-        return _typical(self.sizes) * _worst_share(self.by_kind[:, kind] / self.sizes)
+        return typical(self.sizes) * worst_share(self.by_kind[:, kind] / self.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class Ranked:
     def extra(self, side: int, way: Way) -> Extra:
         """Add the right ones to make the area greater, and the wrong ones to make it less."""
         sizes, right = self.sizes[side], self.areas[side]
-        amount = _typical(sizes) * _worst_share(right if way > 0 else 1 - right)
+        amount = typical(sizes) * worst_share(right if way > 0 else 1 - right)
         area = float(sizes @ right / sizes.sum())
         end = 1.0 if way > 0 else 0.0
         return Extra(int(end), amount, (end - area) * amount / (sizes.sum() + amount))
@@ -156,10 +156,17 @@ class Ranked:
         return area
 
 
-def _typical(sizes: FloatArray) -> float:
+def typical(sizes: FloatArray) -> float:
     """Give the size of the track that a typical instance is of."""
     return float(sizes @ sizes / sizes.sum())
 
 
-def _worst_share(shares: FloatArray) -> float:
+def worst_share(shares: FloatArray) -> float:
+    """Give the share of the track that a typical bad instance is of, with one that is wholly bad.
+
+    Examples
+    --------
+    >>> worst_share(np.zeros(9)), worst_share(np.ones(9)), worst_share(np.full(9, 1 / 3))
+    (1.0, 1.0, 0.5)
+    """
     return float((shares @ shares + 1) / (shares.sum() + 1))

@@ -11,7 +11,7 @@ from farm.api.arrays import FloatArray, IntArray
 from farm.check.one_more import Counted, Drawn, Extra, Ranked, Table, Term
 from farm.comparison import BenchmarkSet, measured
 from farm.comparison.resampled import Tabulated, tabulated
-from farm.comparison.sets import Stream
+from farm.comparison.sets import Said, Stream
 from farm.errors import ParameterError
 from farm.statistics.replicated import Auroc
 from farm.statistics.resampling import Resampling
@@ -115,17 +115,7 @@ class StreamTables:
         )
 
     def _possible(self, task: str, monitor: str, *, is_ood: bool) -> Sequence[int]:
-        """Give the kinds that instances of a side may be of, as `farm.comparison.resampled` numbers them."""
-        if task == "specific":
-            return (2, 3) if is_ood else (0, 1)
-        never_right = self._novel and is_ood
-        if task == "overall":
-            return (2, 3) if never_right else range(4)
-        said = self._stream.said[monitor]
-        if (said.cancelled & said.decided).any():
-            return (3, 4) if never_right else range(6)
-        # Without a fallback a decision that is acted upon is the classifier's own.
-        return (3, 4) if never_right else (0, 2, 3, 4)
+        return possible_kinds(task, self._stream.said[monitor], is_ood=is_ood, novel=self._novel)
 
     def _ranked(self, monitor: str) -> Ranked:
         """Give each track its share of pairs in the right order."""
@@ -137,6 +127,19 @@ class StreamTables:
             for rows, groups, sizes in zip(self._sides, self._groups, self._sizes, strict=True)
         ]
         return Ranked([self._own[groups] for groups in self._groups], self._sizes, areas)
+
+
+def possible_kinds(task: str, said: Said, *, is_ood: bool, novel: bool) -> Sequence[int]:
+    """Give the kinds that instances of a side may be of, as `farm.comparison.resampled` numbers them."""
+    if task == "specific":
+        return (2, 3) if is_ood else (0, 1)
+    never_right = novel and is_ood
+    if task == "overall":
+        return (2, 3) if never_right else range(4)
+    if (said.cancelled & said.decided).any():
+        return (3, 4) if never_right else range(6)
+    # Without a fallback a decision that is acted upon is the classifier's own.
+    return (3, 4) if never_right else (0, 2, 3, 4)
 
 
 def _below(scores: FloatArray, others: FloatArray) -> FloatArray:

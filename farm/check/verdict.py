@@ -1,4 +1,8 @@
-"""Verdicts: a bound meets a criterion, or fails it, or there is not enough data, and how much would be."""
+"""Verdicts: a bound meets a criterion, or fails it, or there is not enough data, and how much would be.
+
+A monitor that failed while it ran shows neither the one nor the other: what is asked of it is an `error`,
+which never passes.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +104,7 @@ def judge_criteria(
 
 def _judge(criterion: Criterion, found: Evidence, failure: str | None) -> tuple[Verdict, int | None, str]:
     if failure is not None:
-        return "fail", None, failure
+        return "error", None, f"could not be judged, because the monitor {failure}"
     if not found.value.defined:
         # Nothing was shown, so nothing is met.
         return "fail", None, f"undefined: {found.value.reason}"

@@ -112,17 +112,22 @@ def tabulated(
     measure: Measured, stream: Stream, monitors: Sequence[str], alone: Resampling
 ) -> Tabulated | None:
     """Count what a measure follows from, track by track; None where it does not follow from counts."""
-    task, _, name = measure.name.rpartition(".")
-    form = MANY[name] if task else _OF_DECISIONS.get(name)
+    task, form = measure.name.rpartition(".")[0], form_of(measure)
     if form is None:
         return None
-    codes = [_kinds(task, stream, stream.said[m]) for m in monitors]
+    codes = [kinds_of(task, stream, stream.said[m]) for m in monitors]
     kinds = 4 if task else 6
     sides = [Side.of(codes, kinds, rows, alone) for rows in (~stream.is_ood, stream.is_ood) if rows.any()]
     return Tabulated(form, sides)
 
 
-def _kinds(task: str, stream: Stream, said: Said) -> IntArray:
+def form_of(measure: Measured) -> Form | None:
+    """Give what makes a measure of counts; None where it does not follow from them."""
+    task, _, name = measure.name.rpartition(".")
+    return MANY[name] if task else _OF_DECISIONS.get(name)
+
+
+def kinds_of(task: str, stream: Stream, said: Said) -> IntArray:
     """Give each instance's kind: its outcome of a task, or what became of its decision."""
     should_cancel = stream.should_cancel if said.should_cancel is None else said.should_cancel
     if task:

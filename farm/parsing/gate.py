@@ -13,8 +13,9 @@ def add_check(commands: Commands) -> None:
     check.description = (
         "Judge the monitors of one or more runs by a file of criteria, such as 'overall.mcc >= 0.4 on "
         "category:noise'. A criterion passes only where the confidence bound meets it, fails only where the "
-        "other bound does not, and is undecided in between. Exit code: 0 all passed; 1 one failed, or a "
-        "monitor or a campaign's cell did; 3 undecided and none failed; 2 a criterion that cannot be judged."
+        "other bound does not, and is undecided in between. Exit code: 0 all passed; 1 one failed, or could "
+        "not be judged because a monitor or a campaign's cell failed; 3 undecided and none failed; 2 a "
+        "criterion that makes no sense or names nothing that was measured."
     )
     check.add_argument(
         "runs", metavar="RUN", nargs="+", help="a folder that 'farm run' wrote: a run's or a campaign's"

@@ -137,8 +137,9 @@ def _legend(found: BaselineComparison) -> Iterator[str]:
     first = found.overall[0]
     tracks = f" of {first.n_groups:,} tracks" if first.n_groups < first.n else ""
     yield (
-        f"change: now minus baseline, with its {100 * found.level:g} % interval: whole tracks resampled "
-        f"{found.replicates:,} times, {first.n:,} instances{tracks}; 'surely' where it leaves 0 out"
+        f"change: now minus baseline, with its {100 * found.level:g} % interval: whole tracks weighed "
+        f"anew {found.replicates:,} times, and one unseen, {first.n:,} instances{tracks}; 'surely' where it "
+        "leaves 0 out"
     )
     yield (
         "specific: was an alarm right about OOD? overall: was it right to cancel? p: of no difference in how "

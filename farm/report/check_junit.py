@@ -55,10 +55,11 @@ def _case(judged: Judged, checked: Checked) -> ET.Element:
     if judged.verdict == "pass":
         ET.SubElement(case, "system-out").text = evidence
         return case
-    fails = judged.verdict == "fail" or checked.undecided == "fail"
     why = words.sentence(judged)
     told = {"type": words.VERDICTS[judged.verdict].lower(), "message": why}
-    ET.SubElement(case, "failure" if fails else "skipped", told).text = f"{why}\n{evidence}"
+    undecided = "failure" if checked.undecided == "fail" else "skipped"
+    tag = {"error": "error", "fail": "failure"}.get(judged.verdict, undecided)
+    ET.SubElement(case, tag, told).text = f"{why}\n{evidence}"
     return case
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HEADINGS = ("verdict", "monitor", "on", "value", "bound", "level", "instances")
 _BOUND, _LEVEL = HEADINGS.index("bound"), HEADINGS.index("level")
-_STYLES = {"fail": "bold red", "undecided": "yellow", "pass": "green"}
+_STYLES = {"error": "bold red", "fail": "bold red", "undecided": "yellow", "pass": "green"}
 _FOLDED = ("monitor", "on")
 """Of all columns names can be broken best; numbers are kept whole."""
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from farm.check.verdict import Judged
     from farm.report.checked import Broken, Checked
 
-VERDICTS = {"fail": "FAIL", "undecided": "not enough data", "pass": "pass"}
-_COUNTED = {"fail": "failed", "undecided": "not decided", "pass": "passed"}
+VERDICTS = {"error": "ERROR", "fail": "FAIL", "undecided": "not enough data", "pass": "pass"}
+_COUNTED = {"error": "not judged", "fail": "failed", "undecided": "not decided", "pass": "passed"}
 _OF_ONSETS = ("delay", "misses")
 _MOST_DIGITS = 7
 INFINITE = "\N{INFINITY}"

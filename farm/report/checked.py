@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from farm.check.verdict import Judged
 
 PASSED, FAILED, BAD_CRITERIA, UNDECIDED = 0, 1, 2, 3
-"""Exit codes. A criterion that cannot be judged is an error (2), and then nothing is told of the others."""
+"""Exit codes. A criterion that makes no sense is an error (2), and then nothing is told of the others; one
+that cannot be judged because a monitor failed is told with them, and counts as failed."""
 
-_FIRST: Mapping[Verdict, int] = {"fail": 0, "undecided": 1, "pass": 2}
+_FIRST: Mapping[Verdict, int] = {"error": 0, "fail": 1, "undecided": 2, "pass": 3}
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,20 @@ class Checked:
 
     @property
     def not_passed(self) -> list[Judged]:
-        """What failed, and then what is undecided."""
+        """What could not be judged, what failed, and then what is undecided."""
         return [one for one in self.worst_first if one.verdict != "pass"]
 
     @property
     def worst_first(self) -> list[Judged]:
-        """All, in the order of the criteria but for what failed, which comes first."""
+        """All, in the order of the criteria but for what did not pass, which comes first."""
         return sorted(self.judged, key=lambda one: _FIRST[one.verdict])
 
     @property
     def exit_code(self) -> int:
         """What `farm check` ends with."""
         counts = self.counts
-        if counts["fail"] or self.broken or (counts["undecided"] and self.undecided == "fail"):
+        if counts["error"] or counts["fail"] or self.broken:
+            return FAILED
+        if counts["undecided"] and self.undecided == "fail":
             return FAILED
         return UNDECIDED if counts["undecided"] and self.undecided == "report" else PASSED

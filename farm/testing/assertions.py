@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from farm.api import check_number
 from farm.check.criteria_file import CriteriaFile
@@ -15,11 +17,15 @@ from farm.check.sense import LEVEL
 from farm.errors import ExperimentError, UnknownNameError, suggestion
 from farm.readouts import Readouts
 from farm.testing.benchmark import Asked, made
+from farm.testing.failure_text import with_summary
 from farm.testing.gate import failures
-from farm.testing.here import benchmark_here
+from farm.testing.here import answered, began, benchmark_here
 
 STATISTICS = ("p50", "p95", "p99", "p99_9", "mean", "max")
 """What is offered of a distribution; other quantiles go by the same pattern."""
+
+FEW = 4
+"""So many of the words that may follow are told."""
 
 KEYS = ("category", "faultload")
 """What a single word may name."""
@@ -29,7 +35,8 @@ def assert_monitor(monitor: Asked) -> MonitorAssertion:
     """Begin to say what is expected of a monitor.
 
     It is run on the benchmark of the test's fixtures; outside of pytest on the embedded one. What is expected
-    holds only where the confidence bound says so: the same number passes or fails as in `farm check`.
+    holds only where the confidence bound says so: the same number passes or fails as in `farm check`. A test
+    of pytest that begins a sentence and never says how good it must be fails at its end.
 
     Parameters
     ----------
@@ -44,7 +51,7 @@ def assert_monitor(monitor: Asked) -> MonitorAssertion:
     Traceback (most recent call last):
     AttributeError: measure 'overall.mcq' is not known; did you mean 'overall.mcc'?
     """
-    return MonitorAssertion(monitor)
+    return began(MonitorAssertion(monitor))
 
 
 @dataclass(frozen=True)
@@ -60,31 +67,35 @@ class MonitorAssertion:
     measure: str = ""
     confidence: float = LEVEL
     readouts: Readouts | None = field(default=None, repr=False)
+    shorter: MonitorAssertion | None = field(default=None, repr=False, compare=False)
+    """What it was before its last word."""
 
     def on(self, *places: str) -> MonitorAssertion:
         """Say where: a category, a faultload, or as in criteria (`id`, `faultload:fog severity<=3`).
 
         Of several places it has to hold on each by itself. Without any it is about all faults together.
         """
-        return replace(self, places=(*self.places, *places))
+        return self._longer(places=(*self.places, *places))
 
     def level(self, confidence: float) -> MonitorAssertion:
         """Say how sure it must be; 0.95 without."""
-        return replace(self, confidence=confidence)
+        return self._longer(confidence=confidence)
 
     def using(self, run: Readouts) -> MonitorAssertion:
         """Judge a run that is there already, by the monitor's name in it."""
-        return replace(self, readouts=run)
+        return self._longer(readouts=run)
 
     def at_least(self, bound: float) -> None:
         """Fail unless the measure surely reaches a bound."""
         __tracebackhide__ = True
+        answered(self)
         check_number("at_least", bound)
         self._hold(">=", bound)
 
     def at_most(self, bound: float) -> None:
         """Fail unless the measure surely stays below a bound."""
         __tracebackhide__ = True
+        answered(self)
         check_number("at_most", bound)
         self._hold("<=", bound)
 
@@ -95,9 +106,11 @@ class MonitorAssertion:
         if said in GATED:
             statistic = name.replace("_", ".")
             if GATED[said].is_distribution and GATED[said].has_statistic(statistic):
-                return replace(self, measure=f"{said}.{statistic}")
+                return self._longer(measure=f"{said}.{statistic}")
         elif longer in GATED or any(known.startswith(f"{longer}.") for known in GATED):
-            return replace(self, measure=longer)
+            return self._longer(measure=longer)
+        if not name.startswith("_"):  # an error is an answer; what only looks for special methods gets none
+            answered(self)
         if said in GATED and not GATED[said].is_distribution:
             raise AttributeError(f"'{said}' is a whole measure; expected at_least or at_most, not '{name}'")
         known = GATED if said not in GATED else [f"{said}.{word}" for word in STATISTICS]
@@ -106,6 +119,25 @@ class MonitorAssertion:
     def __dir__(self) -> list[str]:
         """Offer the next words."""
         return [*super().__dir__(), *_next_words(self.measure)]
+
+    def __str__(self) -> str:
+        """Say it as it was written, but for how sure it must be."""
+        on = f".on({', '.join(map(repr, self.places))})" if self.places else ""
+        return f"assert_monitor({_name(self.asked)}){on}{f'.{self.measure}' if self.measure else ''}"
+
+    @property
+    def missing(self) -> str:
+        """Say what has to follow before anything is asserted."""
+        measure = self.measure if self.measure in GATED else self.measure.rpartition(".")[0]
+        known = GATED.get(measure)
+        if known is None or (known.is_distribution and measure == self.measure):
+            words = [f".{word}" for word in _next_words(self.measure)]
+            some = ", ".join([*words[:FEW], *(["..."] if len(words) > FEW else [])])
+            return f"a measure ({some}) and .at_least(...) or .at_most(...)"
+        return ".at_least(...)" if known.higher_is_better else ".at_most(...)"
+
+    def _longer(self, **words: Any) -> MonitorAssertion:
+        return began(replace(self, shorter=self, **words))
 
     def _hold(self, relation: Relation, bound: float) -> None:
         __tracebackhide__ = True
@@ -125,7 +157,7 @@ class MonitorAssertion:
         monitors = (name,) if asked.gated.of_monitors else None
         named = tuple(replace(one, text=str(one), monitors=monitors) for one in criteria)
         if found := failures(run, CriteriaFile(named, Path("assert_monitor")), benchmark_here):
-            raise AssertionError("\n\n".join(found))
+            raise with_summary(AssertionError("\n\n".join(found)), found)
 
     def _quantity(self) -> tuple[str, str | None]:
         """Take measure and statistic apart; both have to be said."""
@@ -146,6 +178,13 @@ class MonitorAssertion:
         there = {str(note["name"]) for note in self.readouts.run.get("monitors") or ()}
         heard = isinstance(self.asked, str) and self.asked in there.union(self.readouts.alarms["monitor"])
         return self.readouts, str(self.asked) if heard else made(self.asked).monitor.name
+
+
+def _name(asked: Asked) -> str:
+    """Name a monitor without making it."""
+    if isinstance(asked, str | Mapping):
+        return repr(asked)
+    return asked.__name__ if isinstance(asked, type) else type(asked).__name__
 
 
 def _next_words(said: str) -> list[str]:

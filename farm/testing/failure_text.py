@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from farm.check.verdict import Judged
 from farm.report import check_wording as words
@@ -14,6 +15,8 @@ _HEADS: Mapping[Task, tuple[tuple[str, str], tuple[str, str]]] = {
     "overall": (("wrong decision", "right decision"), ("cancelled", "kept")),
 }
 """The rows and the columns of the counts."""
+E = TypeVar("E", bound=BaseException)
+
 TOLD_ABOVE = ("criterion", "monitor", "counts")
 """What the gate's evidence has, too, and is told here in another way."""
 
@@ -40,6 +43,22 @@ def failure_text(judged: Judged, mistakes: Mistakes | None, pictures: str | None
     if pictures is not None:
         lines.append(_line("pictures", pictures))
     return "\n".join(lines)
+
+
+def with_summary(error: E, texts: Sequence[str]) -> E:
+    """Note on an exception what is to be read first of each text: the verdict, and why.
+
+    The pytest plugin looks for it there.
+
+    Examples
+    --------
+    >>> text = "coverage >= 0.1 [oob]: FAIL\\n  oob: at most 0.09, which is below 0.1\\n  value: 0.08"
+    >>> with_summary(AssertionError(text), [text]).farm_summary
+    'coverage >= 0.1 [oob]: FAIL; oob: at most 0.09, which is below 0.1'
+    """
+    first = ("; ".join(line.strip() for line in text.splitlines()[:2]) for text in texts)
+    setattr(error, "farm_summary", "\n".join(first))  # noqa: B010 - no exception declares it
+    return error
 
 
 def _counts(mistakes: Mistakes) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from farm.check.criteria_file import CriteriaFile, load_criteria, parse_criteria
 from farm.errors import ExperimentError, FarmError, suggestion
 from farm.readouts import Readouts
+from farm.testing.failure_text import with_summary
 from farm.testing.gate import failures
 from farm.testing.here import benchmark_here
 
@@ -53,7 +54,8 @@ def hold(marked: Sequence[Marked], runs: Sequence[Readouts]) -> None:
     except FarmError as error:
         pytest.fail(f"farm_criteria: {error}", pytrace=False)
     if found:
-        pytest.fail("\n\n".join(dict.fromkeys(found)), pytrace=False)
+        texts = list(dict.fromkeys(found))
+        raise with_summary(pytest.fail.Exception("\n\n".join(texts), pytrace=False), texts)
 
 
 def _read(mark: pytest.Mark, config: pytest.Config) -> list[Marked]:

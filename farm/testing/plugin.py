@@ -27,11 +27,17 @@ _running: list[pytest.Item] = []
 """The test that runs; below it, where a test runs pytest, the one that does."""
 _runs: pytest.StashKey[list[Readouts]] = pytest.StashKey()
 _asked: pytest.StashKey[tuple[Any, Any]] = pytest.StashKey()
+_open: pytest.StashKey[list[Any]] = pytest.StashKey()
 
 
 def running() -> pytest.Item | None:
     """Give the test that runs now."""
     return _running[-1] if _running else None
+
+
+def open_sentences(item: pytest.Item) -> list[Any]:
+    """Give what a test has begun to say and not said yet; outside of its own code a list for nobody."""
+    return item.stash.get(_open, [])
 
 
 def check_same(item: Any) -> None:
@@ -74,18 +80,42 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Hold a test's criteria against what it ran, once it is through."""
+    """Hold a test's criteria against what it ran, once it is through, and see that it said all it began."""
     if "farm_benchmark" in getattr(item, "fixturenames", ()):
         check_same(item)
-    if item.get_closest_marker("farm_criteria") is None:
-        return (yield)
-    from farm.testing.marked import hold, read_markers
+    files = None
+    if item.get_closest_marker("farm_criteria") is not None:
+        from farm.testing.marked import hold, read_markers
 
-    files = read_markers(item)  # before the test: a mistake in a criterion is told at once
-    result = yield
-    runs: list[Readouts] = item.stash[_runs]
-    hold(files, runs)
+        files = read_markers(item)  # before the test: a mistake in a criterion is told at once
+    begun = item.stash.setdefault(_open, [])
+    try:
+        result = yield
+    finally:
+        del item.stash[_open]
+    if files is not None:
+        runs: list[Readouts] = item.stash[_runs]
+        hold(files, runs)
+    if begun:
+        from farm.testing.here import unanswered
+
+        pytest.fail(unanswered(begun), pytrace=False)
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """Keep the evidence out of pytest's summary, which CI services are shown in full length.
+
+    The failure's own section has it. A report without such a place for its message stays as it is.
+    """
+    report = yield
+    raised = call.excinfo.value if call.excinfo is not None else None
+    short = getattr(raised, "farm_summary", None)  # as `with_summary` noted it
+    place: Any = getattr(report.longrepr, "reprcrash", None)
+    if short is not None and isinstance(getattr(place, "message", None), str):
+        place.message = place.message.replace(str(raised), short)
+    return report
 
 
 @pytest.fixture(scope="session")

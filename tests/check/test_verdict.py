@@ -298,17 +298,18 @@ class TestFile:
             *(("good", "pass"), ("middling", "fail"), ("poor", "fail")),
         ]
 
-    def test_a_monitor_that_failed_fails(self):
+    def test_a_monitor_that_failed_cannot_be_judged(self):
         found = judged(make_run(failed=("middling",)), "coverage >= 0.1")
         (failed,) = [one for one in found if one.monitor == "middling"]
-        assert (failed.verdict, failed.needed, failed.reason) == ("fail", None, "failed: singular")
+        told = "could not be judged, because the monitor failed: singular"
+        assert (failed.verdict, failed.needed, failed.reason) == ("error", None, told)
         assert failed.evidence.value.reason == "failed: singular"
         assert failed.evidence.n == 0
         assert {one.verdict for one in found if one is not failed} == {"pass"}
 
     def test_all_monitors_may_have_failed(self):
         found = judged(make_run(failed=tuple(RATES)), "coverage >= 0.1")
-        assert [one.verdict for one in found] == ["fail"] * 3
+        assert [one.verdict for one in found] == ["error"] * 3
 
     def test_no_value_meets_nothing(self):
         run = made(np.zeros(60), np.arange(60) >= 30)
@@ -442,10 +443,12 @@ class TestBaseline:
         assert told.startswith("monitor 'poor' failed in the baseline of ")
         assert "(singular)" in told
 
-    def test_a_monitor_that_fails_now_fails(self, tmp_path):
+    def test_a_monitor_that_fails_now_cannot_be_judged(self, tmp_path):
         save_baseline(make_run(faults=(FOG,)), tmp_path / "main.yaml")
         found = judged(make_run(faults=(FOG,), failed=tuple(RATES)), self.TEXT, path=tmp_path / "gate.yaml")
-        assert [one.reason for one in found] == ["failed: singular"] * 3
+        assert [one.verdict for one in found] == ["error"] * 3
+        told = "could not be judged, because the monitor failed: singular"
+        assert [one.reason for one in found] == [told] * 3
 
     def test_another_stream_is_an_error(self, kept):
         _, folder = kept

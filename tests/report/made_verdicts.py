@@ -129,6 +129,18 @@ NO_VALUE = make(
     reason="undefined: none of the 3200 instances was cancelled",
 )
 ALL = [PASSED, FAILED, OPEN, *EACH, TIME, DELAY, WORSE, NO_VALUE]
+UNJUDGED = make(
+    "overall.mcc >= 0.1",
+    "error",
+    "failed: singular",
+    "failed: singular",
+    "failed: singular",
+    monitor="odin",
+    reason="could not be judged, because the monitor failed: singular",
+    n=0,
+    n_ood=0,
+    n_groups=0,
+)
 CRASHED = Broken("monitor 'odin'", "runs/gate-001", "ComponentFailure: monitor 'odin' gave NaN")
 
 

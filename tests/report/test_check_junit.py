@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from farm.report.check_junit import check_junit
 from farm.report.check_wording import plain
 from farm.report.checked import Broken
-from tests.report.made_verdicts import ALL, CRASHED, FAILED, OPEN, PASSED, checked, make
+from tests.report.made_verdicts import ALL, CRASHED, FAILED, OPEN, PASSED, UNJUDGED, checked, make
 
 ATTRIBUTES = {
     "testsuites": {"name", "time", "tests", "failures", "errors"},
@@ -105,6 +105,17 @@ def test_undecided_is_what_it_is_to_be(undecided, tag):
     case = root.find("testsuite/testcase")
     assert [child.tag for child in case] == [tag]
     assert root.get("failures") == str(int(tag == "failure"))
+
+
+@pytest.mark.parametrize("undecided", ["report", "pass", "fail"])
+def test_what_could_not_be_judged_is_an_error(undecided):
+    root = parsed(checked([UNJUDGED, PASSED], undecided=undecided))
+    check_rules(root)
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("2", "0", "1")
+    found = root.find("testsuite/testcase/error")
+    why = "odin: could not be judged, because the monitor failed: singular"
+    assert (found.get("type"), found.get("message")) == ("error", why)
+    assert found.text.startswith(f"{why}\ncriterion: overall.mcc >= 0.1\n")
 
 
 @given(st.text(min_size=1))

@@ -76,7 +76,7 @@ def test_colour_only_if_asked_for():
 
 def test_json_has_everything_and_no_infinity():
     found = json.loads(check_json(FOUND))
-    assert found["counts"] == {"fail": 4, "undecided": 2, "pass": 3}
+    assert found["counts"] == {"error": 0, "fail": 4, "undecided": 2, "pass": 3}
     assert found["exit_code"] == 1
     assert len(found["verdicts"]) == len(ALL)
     assert found["broken"] == [

@@ -234,7 +234,9 @@ def test_what_has_no_value_meets_nothing(tiny: Benchmark) -> None:
 def test_a_monitor_that_failed_in_a_run_of_ones_own_meets_nothing(run: Readouts) -> None:
     notes = [{**note, "failure": "out of memory"} for note in run.run["monitors"] if note["name"] == "energy"]
     own = Readouts(run.instances, run.alarms, {**run.run, "monitors": notes})
-    assert "energy: failed: out of memory" in failure(assert_monitor("energy").using(own).overall.mcc, 0.1)
+    told = failure(assert_monitor("energy").using(own).overall.mcc, 0.1).splitlines()
+    assert told[0] == "overall.mcc >= 0.1 at 95 % [energy]: ERROR"
+    assert told[1].strip() == "energy: could not be judged, because the monitor failed: out of memory"
 
 
 # The message -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch  # noqa: F401 - an inner session forgets what it imports, and torch cannot be imported twice
@@ -501,6 +502,210 @@ def test_an_assertion_is_about_the_benchmark_of_the_test(on_tiny: pytest.Pyteste
     assert path.parts[-4].startswith("test_bad")
     assert ">       assert_monitor" in told
     assert "assertions.py" not in told, "the traceback ends in the test"
+
+
+UNSAID = "asserts nothing as yet"
+
+
+def test_a_sentence_that_never_says_how_good_fails_the_test(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+        from farm.testing import assert_monitor
+        from farm.testing.fakes import FakeMonitor
+
+        def test_measure():
+            assert_monitor("energy").on("novelty", "noise").overall.mcc
+
+        def test_low_is_good():
+            assert_monitor(FakeMonitor(name="mine")).level(0.99).specific.fpr
+
+        def test_no_measure():
+            assert_monitor({"name": "odin", "temperature": 10}).on("novelty").overall
+
+        def test_no_statistic():
+            assert_monitor(FakeMonitor).monitor_time_us
+
+        def test_two_of_a_prefix():
+            said = assert_monitor("energy").on("noise")
+            said.overall.mcc.at_least(-0.9)
+            said.specific.fpr
+            said.auroc
+
+        @pytest.mark.farm_criteria("overall.mcc >= -0.9")
+        def test_beside_the_marker(farm_run):
+            farm_run("energy")
+            assert_monitor("energy")
+        """,
+        failed=6,
+    )
+    for line in (
+        f"assert_monitor('energy').on('novelty', 'noise').overall.mcc {UNSAID}: expected .at_least(...) to",
+        f"assert_monitor(FakeMonitor).specific.fpr {UNSAID}: expected .at_most(...) to follow",
+        f"assert_monitor({{'name': 'odin', 'temperature': 10}}).on('novelty').overall {UNSAID}: "
+        "expected a measure (.mcc, ",
+        f"assert_monitor(FakeMonitor).monitor_time_us {UNSAID}: expected a measure (.p50, ",
+        f"assert_monitor('energy').on('noise').specific.fpr {UNSAID}: expected .at_most(...) to follow; "
+        f"assert_monitor('energy').on('noise').auroc {UNSAID}: expected .at_least(...) to follow",
+        f"assert_monitor('energy') {UNSAID}: expected a measure (.overall, .specific, ",
+    ):
+        assert line in told
+    assert "Traceback" not in told
+    assert "plugin.py" not in told
+
+
+def test_what_was_said_to_its_end_is_left_alone(on_tiny: pytest.Pytester) -> None:
+    on_tiny.makepyfile(
+        """
+        import pytest
+        from farm.testing import assert_monitor
+
+        ALWAYS = assert_monitor("energy").on("novelty")
+
+        @pytest.fixture(scope="session")
+        def said():
+            return assert_monitor("energy").on("noise")
+
+        def test_a_shared_prefix():
+            said = assert_monitor("energy").on("novelty")
+            said.overall.mcc.at_least(-0.9)
+            said.specific.fpr.at_most(0.9)
+
+        def test_the_same_words_twice():
+            said = assert_monitor("energy").specific
+            for measure in (said.fpr, said.fnr):
+                measure.at_most(0.99)
+
+        def test_begun_in_a_fixture(said):
+            said.overall.mcc.at_least(-0.9)
+
+        def test_begun_in_a_fixture_and_not_needed(said):
+            pass
+
+        def test_begun_in_the_module():
+            ALWAYS.overall.mcc.at_least(-0.9)
+
+        def test_an_error_is_an_answer():
+            with pytest.raises(AttributeError, match="did you mean"):
+                assert_monitor("energy").overall.mcq
+            with pytest.raises(AssertionError):
+                assert_monitor("energy").overall.mcc.at_least(0.9999)
+        """
+    )
+    # Not within this test, which would be taken for the one that the module is loaded for.
+    on_tiny.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=6)
+
+
+def test_a_test_that_fails_or_stops_anyway_hears_nothing_of_it(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+        from farm.testing import assert_monitor
+
+        def test_own_failure():
+            assert_monitor("energy").overall.mcc
+            assert 1 == 2
+
+        @pytest.mark.farm_criteria("overall.mcc >= 0.9999")
+        def test_criteria(farm_run):
+            farm_run("energy")
+            assert_monitor("energy").overall.mcc
+
+        def test_skipped():
+            assert_monitor("energy").overall.mcc
+            pytest.skip("on second thoughts")
+
+        def test_looking_for_special_methods_says_nothing():
+            said = assert_monitor("energy").overall.mcc
+            hasattr(said, "__deepcopy__")
+        """,
+        failed=3,
+        skipped=1,
+    )
+    assert "assert 1 == 2" in told
+    assert "[energy]: FAIL" in told
+    assert told.count(UNSAID) == 1, "of the last test alone"
+
+
+def test_a_second_attempt_begins_anew(on_tiny: pytest.Pytester) -> None:
+    on_tiny.makeconftest(
+        ON_TINY
+        + """
+def pytest_runtest_protocol(item, nextitem):
+    from _pytest.runner import runtestprotocol
+    first = runtestprotocol(item, log=False, nextitem=None)
+    assert [report.outcome for report in first] == ["passed", "failed", "passed"]
+    runtestprotocol(item, nextitem=nextitem)
+    return True
+"""
+    )
+    run_in(
+        on_tiny,
+        """
+        from farm.testing import assert_monitor
+
+        attempts = []
+
+        def test_it():
+            said = assert_monitor("energy").overall.mcc
+            attempts.append(said)
+            if len(attempts) > 1:
+                said.at_least(-0.9)
+        """,
+        passed=1,
+    )
+
+
+FAILING = """
+import pytest
+from farm.testing import assert_monitor
+
+@pytest.mark.farm_criteria("overall.mcc >= 0.999 on each category", "specific.fpr <= 0.1 % on id")
+def test_criteria(farm_run):
+    farm_run("energy")
+
+def test_assertion():
+    assert_monitor("energy").on("noise").overall.mcc.at_least(0.5)
+
+def test_own():
+    assert "one\\ntwo" == "three"
+"""
+IN_SECTIONS = ("lower bound:", "worst classes by missed", "counts:", "pictures:")
+
+
+@pytest.mark.parametrize("by", ["CI", "-vv", "a desk"])
+def test_the_summary_has_the_verdicts_and_the_sections_the_evidence(
+    on_tiny: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    if by == "CI":
+        monkeypatch.setenv("CI", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    junit = on_tiny.path / "junit.xml"
+    options = [f"--junit-xml={junit}", *(["-vv"] if by == "-vv" else [])]
+    told = run_in(on_tiny, FAILING, *options, failed=3)
+    sections, summary = told.split("= short test summary info =")
+    for evidence in IN_SECTIONS:
+        assert sections.count(evidence) == 4, "three criteria and one assertion"
+        assert evidence not in summary
+    lines = [line for line in summary.splitlines() if ": FAIL" in line or line.startswith("FAILED")]
+    if by == "a desk":
+        assert all(len(line) <= 100 for line in lines)
+        assert len(lines) == 3
+    else:
+        assert [": FAIL; energy" in line for line in lines] == [True] * 4 + [False]
+        assert lines[0].startswith(
+            "FAILED test_the_summary_has_the_verdicts_and_the_sections_the_evidence.py::"
+        )
+        assert "Failed: overall.mcc >= 0.999 on each category [energy, " in lines[0]
+        assert "AssertionError: overall.mcc >= 0.5 on category:noise at 95 % [energy]: FAIL; " in lines[3]
+        assert "two" in summary, "what is not ours is told as ever"
+    first, second = [case.find("failure") for case in ElementTree.parse(junit).iter("testcase")][:2]
+    for failure, n in ((first, 3), (second, 1)):
+        assert failure is not None
+        assert len(str(failure.get("message")).splitlines()) == n
+        assert str(failure.text).count("lower bound:") == n
 
 
 # Real sessions ----------------------------------------------------------------------------------------------

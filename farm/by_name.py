@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from farm import registry
-from farm.api import ORDERS, ModelSource, Schedule
-from farm.config import ComponentSpec, OrderSpec
+from farm.api import ORDERS, CalibrationRule, Faultload, ModelSource, Monitor, Schedule
+from farm.config import ComponentSpec, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.errors import ExperimentError, UnknownNameError, suggestion
-from farm.fallback import NAMES
+from farm.fallback import NAMES, the_same
 from farm.registry import Kind
 
 Named = str | Mapping[str, Any]
@@ -43,6 +43,27 @@ def fallback_source(named: Named | ComponentSpec) -> str | ModelSource:
             f"fallback '{spec.name}' is not known; {suggestion(spec.name, [*NAMES, *known])}"
         )
     return cast(ModelSource, spec.make("model"))
+
+
+def make_fallback(spec: ComponentSpec, model: ModelSource) -> str | ModelSource:
+    """Make what takes cancelled decisions' place: a second classifier that is not the first, or a name."""
+    source = fallback_source(spec)
+    if type(source) is type(model) and source.parameters == model.parameters:
+        raise the_same(f"fallback '{spec.name}'")
+    return source
+
+
+def make_fault(spec: FaultSpec) -> Faultload:
+    """Make a faultload that can be applied at the severity that is asked for."""
+    faultload = cast(Faultload, spec.make("faultload"))
+    faultload.check_severity(spec.severity)
+    return faultload
+
+
+def make_monitor(spec: MonitorSpec, default: CalibrationRule) -> tuple[Monitor, CalibrationRule]:
+    """Make a monitor, and the rule that it is calibrated by."""
+    monitor = cast(Monitor, spec.make("monitor"))
+    return monitor, rule_for(monitor, spec.calibration, default)
 
 
 def make_named(kind: Kind, named: Named) -> Any:

@@ -27,10 +27,10 @@ from farm.api import (
     WorkloadSource,
 )
 from farm.benchmark_set import StoredStream
-from farm.by_name import fallback_source, make_order
-from farm.config import ComponentSpec, Experiment, resolved, rule_for
-from farm.errors import ExperimentError, UserError, one_line
-from farm.fallback import Fallback
+from farm.by_name import make_fallback, make_fault, make_monitor, make_order
+from farm.config import Experiment, resolved
+from farm.errors import UserError, one_line
+from farm.fallback import Fallback, unfit_second
 from farm.fitting import check_needs
 from farm.kept import Kept
 from farm.readouts import Readouts
@@ -95,24 +95,22 @@ def assemble(
 
     Every component is made before anything is computed, so that a mistake costs no time. `excluded` are
     monitors that must not run, and why: they count as failed. Where it is given, so does one that lacks what
-    it needs, which otherwise is a mistake of the whole experiment. `kept` remembers what earlier experiments
-    made, and `watch` is told which monitor is at work.
+    it needs, or whose fallback cannot be made, which otherwise is a mistake of the whole experiment. `kept`
+    remembers what earlier experiments made, and `watch` is told which monitor is at work.
     """
     source, model = _sources(experiment)
-    monitors = [cast(Monitor, spec.make("monitor")) for spec in experiment.monitors]
+    default = experiment.calibration.rule()
+    made_monitors = [make_monitor(spec, default) for spec in experiment.monitors]
+    monitors = [monitor for monitor, _ in made_monitors]
+    rules = {monitor.name: rule for monitor, rule in made_monitors}
     faultloads = _faultloads(experiment)
     make_order(experiment.stream.order)
-    default = experiment.calibration.rule()
-    rules = {
-        monitor.name: rule_for(monitor, spec.calibration, default)
-        for monitor, spec in zip(monitors, experiment.monitors, strict=True)
-    }
     policies = [
         cast(Policy, (spec.policy or experiment.policy).make("policy")) for spec in experiment.monitors
     ]
-    default_fallback = _fallback(experiment.fallback, model)
+    default_fallback = make_fallback(experiment.fallback, model)
     fallbacks = [
-        default_fallback if spec.fallback is None else _fallback(spec.fallback, model)
+        default_fallback if spec.fallback is None else make_fallback(spec.fallback, model)
         for spec in experiment.monitors
     ]
     made: dict[str, Sequence[Component]] = {
@@ -140,6 +138,9 @@ def assemble(
         kept=kept,
         watch=watch,
     )
+    if excluded is None:  # for a campaign it was done before the first cell
+        for one in (model, *filter(None, second)):
+            one.check(bed.context)
     workload = bed.workload(source)
     classifier = bed.classifier(model, workload)
     left_out = dict(excluded or {})
@@ -150,6 +151,13 @@ def assemble(
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
     stream = _stream(experiment, bed, workload, classifier)
     names = [monitor.name for monitor in monitors]
+    unfit: dict[str, str] = {}
+    in_place = bed.fallbacks(
+        dict(zip(names, fallbacks, strict=True)), workload, None if excluded is None else unfit
+    )
+    if excluded is not None:
+        unfit |= unfit_second(in_place, classifier)
+        left_out = unfit | left_out
     fitted = [monitor for monitor in monitors if monitor.name not in left_out]
     return Assembled(
         bed=bed,
@@ -157,7 +165,7 @@ def assemble(
         classifier=classifier,
         monitors=monitors,
         policies=dict(zip(names, policies, strict=True)),
-        fallbacks=bed.fallbacks(dict(zip(names, fallbacks, strict=True)), workload),
+        fallbacks={name: one for name, one in in_place.items() if name not in unfit},
         stream=stream,
         failures=left_out | bed.fit_all(fitted, classifier, workload, rules),
         record=record,
@@ -191,25 +199,12 @@ def _sources(experiment: Experiment) -> tuple[WorkloadSource, ModelSource]:
     return cast(WorkloadSource, workload), cast(ModelSource, model)
 
 
-def _fallback(spec: ComponentSpec, model: ModelSource) -> str | ModelSource:
-    """Make what takes cancelled decisions' place: a second classifier that is not the first, or a name."""
-    source = fallback_source(spec)
-    if type(source) is type(model) and source.parameters == model.parameters:
-        raise ExperimentError(
-            f"fallback '{spec.name}' is the classifier itself: its decision would be the cancelled one; "
-            "expected another classifier, or other parameters"
-        )
-    return source
-
-
 def _faultloads(experiment: Experiment) -> list[Faultload]:
     """Make all faultloads; tell all mistakes at once."""
     made, mistakes = [], []
     for spec in experiment.faultload:
         try:
-            faultload = cast(Faultload, spec.make("faultload"))
-            faultload.check_severity(spec.severity)
-            made.append(faultload)
+            made.append(make_fault(spec))
         except UserError as error:
             mistakes.append(error)
     if mistakes:

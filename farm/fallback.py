@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from farm.api import NO_ANSWER, BoolArray, Classifier, IntArray, Observation
+from farm.errors import ExperimentError
 
 NONE, LAST = NAMES = ("none", "last")
 """What experiments call those that are no second classifier."""
@@ -197,3 +199,41 @@ class SecondClassifier:
             "instances": self.instances,
             "mean_time_us": self.mean_time_us,
         }
+
+
+def check_second(second: Classifier, first: Classifier, who: str) -> None:
+    """Raise where a classifier cannot take the place of the first one's decisions."""
+    if second.classes != first.classes:
+        raise ExperimentError(
+            f"{who} counts other classes than classifier '{first.name}'; expected the same, in the same order"
+        )
+    if same_classifier(second, first):
+        raise the_same(who)
+
+
+def unfit_second(fallbacks: Mapping[str, Fallback], first: Classifier) -> dict[str, str]:
+    """Say of which monitors' second classifiers that is so, and why."""
+    unfit: dict[str, str] = {}
+    for name, one in fallbacks.items():
+        if isinstance(one, SecondClassifier):
+            try:
+                check_second(one.classifier, first, f"fallback '{one.classifier.name}'")
+            except ExperimentError as error:
+                unfit[name] = f"monitor '{name}': its {error}"
+    return unfit
+
+
+def the_same(who: str) -> ExperimentError:
+    """Say that what should take the classifier's place is the classifier itself."""
+    return ExperimentError(
+        f"{who} is the classifier itself: its decision would be the cancelled one; expected another "
+        "classifier, or other parameters"
+    )
+
+
+def same_classifier(one: Classifier, other: Classifier) -> bool:
+    """Say whether two are the same, or were made alike; of a black box, a digest does not see the code."""
+    if one is other:
+        return True
+    seen = one.nbytes is not None or (one.recipe is not None and one.recipe == other.recipe)
+    return seen and one.digest == other.digest

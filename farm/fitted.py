@@ -2,12 +2,13 @@
 
 What is found must score as what was fitted would, bit for bit. So a monitor is kept only where everything
 that made it can be told: its class lies in a file that is as it was imported, its parameters can be written
-down, and the classifier was made by a recipe. Any other is fitted each time.
+down, and the classifier was made by a recipe; and where its code and the classifier's, as far as can be seen,
+read no file that nothing of this names. Any other is fitted each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +30,10 @@ from farm.cache import DiskCache
 from farm.errors import FarmError
 from farm.fitted_state import Refused, packed, restored
 from farm.identity.circumstances import circumstances
+from farm.identity.component import Identities
 from farm.identity.loaded import loaded_identity
+from farm.identity.reads import Recorder
+from farm.identity.undeclared import advice, undeclared_by
 
 KIND: Final = "fitted-monitors"
 FORMAT = 1
@@ -63,6 +67,8 @@ class FittedMonitors:
     ) -> None:
         self._cache, self._source, self._threads, self._folder = cache, source, threads, folder
         self._progress = progress or Silent()
+        self._model, self._data = Identities(folder), Identities(folder)
+        self._monitors: dict[str, Identities] = {}
 
     def keys(
         self,
@@ -76,6 +82,9 @@ class FittedMonitors:
         surroundings = self._surroundings(classifier, workload, seed)
         if surroundings is None:
             return {}
+        self._data.name(workload.recipe)
+        if self._reads([self._model], f"nothing fitted on classifier '{classifier.name}' is kept: its code"):
+            return {}
         identities = {monitor.name: self._identity(monitor) for monitor in monitors}
         return {
             monitor.name: {
@@ -85,7 +94,7 @@ class FittedMonitors:
                 **surroundings,
             }
             for monitor in monitors
-            if identities[monitor.name] is not None
+            if identities[monitor.name] is not None and not self._reads_of(monitor)
         }
 
     def restore(self, monitor: Monitor, key: Key, classifier: Classifier) -> bool:
@@ -117,10 +126,13 @@ class FittedMonitors:
 
         def make() -> State:
             nonlocal fitted
-            with watched(monitor):
+            with watched(monitor), Recorder() as recorder:
                 fit()
                 fitted = True
-                return packed(monitor, validation)
+                kept = packed(monitor, validation)
+            if self._reads_of(monitor, recorder):
+                raise Refused(f"the fitted monitor '{monitor.name}' depends on more than its key tells")
+            return kept
 
         try:
             kept = self._cache.arrays(KIND, key, make)
@@ -138,6 +150,7 @@ class FittedMonitors:
         """Give what all monitors' fits depend on; None where not all of it can be told."""
         try:
             around = circumstances(classifier, self._source, threads=self._threads, folder=self._folder)
+            loaded_identity("model", self._source, self._folder, self._model)
         except FarmError:
             return None
         return {
@@ -150,7 +163,19 @@ class FittedMonitors:
 
     def _identity(self, monitor: Monitor) -> dict[str, JSON] | None:
         """Give a monitor's identity; None where it would not tell everything, or not what is in memory."""
+        made_from = self._monitors[monitor.name] = Identities(self._folder)
         try:
-            return loaded_identity("monitor", monitor, self._folder)
+            return loaded_identity("monitor", monitor, self._folder, made_from)
         except FarmError:
             return None
+
+    def _reads_of(self, monitor: Monitor, recorder: Recorder | None = None) -> bool:
+        made_by = [self._monitors[monitor.name], self._model]
+        return self._reads(made_by, f"the fitted monitor '{monitor.name}' is not kept: its code", recorder)
+
+    def _reads(self, made_by: Sequence[Identities], who: str, recorder: Recorder | None = None) -> bool:
+        """Say whether code read what is in no key, and tell of it."""
+        files = undeclared_by(made_by, [self._data], recorder, [self._cache.folder])
+        if files:
+            self._progress.note(f"{who} {advice(files)}")
+        return bool(files)

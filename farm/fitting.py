@@ -21,7 +21,7 @@ from farm.api import (
     Workload,
     read_only,
 )
-from farm.errors import Failure, RequirementError
+from farm.errors import Failure, RequirementError, StorageError, is_full_disk
 from farm.fitted import FittedMonitors
 from farm.watch import NoWatch, Watch
 
@@ -149,6 +149,8 @@ def fit_monitors(
             else:
                 fitted.fit(monitor, key, classifier, material.validation, fit, partial(_watched, watch))
         except Failure as failure:
+            if is_full_disk(failure):
+                raise StorageError(str(failure)) from failure
             failures[monitor.name] = str(failure)
             progress.note(str(failure))
     return failures

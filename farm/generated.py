@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from farm.api import (
     FAULT_MEASURES,
     JSON,
+    Cache,
     Context,
     FaultContext,
     Faulted,
@@ -21,9 +23,13 @@ from farm.api import (
     ModelSource,
     NoCache,
 )
+from farm.cache import DiskCache
 from farm.errors import RequirementError, UserError
 from farm.identity.circumstances import circumstances
+from farm.identity.component import Identities
 from farm.identity.loaded import loaded_identity
+from farm.identity.reads import Recorder
+from farm.identity.undeclared import advice, undeclared_by
 from farm.threads import limited_threads
 
 CHUNK = 256
@@ -68,9 +74,9 @@ def generate(
     their last bits with the batch and a sign turns a bit into a step.
 
     `context` is what the fault was prepared with, `model` the recipe of the classifier. Without either, or
-    where code lies in no file, or in one that was changed since this process started, not all that makes the
-    images can be told: they are made in memory and not kept. What a black box cannot show, such as weights
-    that a function reads, its recipe must tell (`version`).
+    where code lies in no file, or in one that was changed since this process started, or reads data that no
+    parameter names, not all that makes the images can be told: they are made in memory and not kept. What a
+    black box cannot show, such as the model behind a service, its recipe must tell (`version`).
     """
     base = context.base if context else Context()
     level = faultload.check_severity(severity)
@@ -91,17 +97,55 @@ def generate(
                 records[name] = made.measured.get(name, np.nan)
             yield records.view(np.uint8).reshape(len(places), kind.itemsize)
 
+    def images(
+        cache: Cache, key: Mapping[str, JSON], made: Callable[[], Iterable[NDArray[Any]]]
+    ) -> Generated:
+        rows = cache.mapped("faults", key, (len(drawn), kind.itemsize), "uint8", made)
+        return Generated(drawn, rows.view(kind)[:, 0])
+
     # Whoever asks for the stream: what is kept was made on as many threads as its key says.
     with limited_threads(base.threads):
-        key = None
-        if context is not None and len(drawn) and not isinstance(base.cache, NoCache):
-            try:
-                key = _key(faultload, targets, level, drawn, context, model)
-            except UserError as error:
-                base.progress.note(f"{error}; its images are made anew each time")
-        cache = NoCache() if key is None else base.cache
-        rows = cache.mapped("faults", key or {}, (len(drawn), kind.itemsize), "uint8", blocks)
-    return Generated(drawn, rows.view(kind)[:, 0])
+        if context is None or not len(drawn) or isinstance(base.cache, NoCache):
+            return images(NoCache(), {}, blocks)
+        sources = _Sources(faultload, context)
+        try:
+            key = _key(faultload, targets, level, drawn, context, model, sources.made_by)
+            sources.check()
+        except (UserError, _ReadMore) as error:
+            base.progress.note(f"{error}; its images are made anew each time")
+            return images(NoCache(), {}, blocks)
+        try:
+            return images(base.cache, key, partial(sources.checked, blocks))
+        except _ReadMore as error:
+            base.progress.note(f"{error}; its images are made anew each time")
+            return images(NoCache(), {}, blocks)
+
+
+class _ReadMore(Exception):  # noqa: N818 - no error: the images are made all the same
+    """What makes the images read a file of which their key does not tell."""
+
+
+class _Sources:
+    """What makes a fault's images, by which is known what its key tells of."""
+
+    def __init__(self, faultload: Faultload, context: FaultContext) -> None:
+        self._who, self._base = f"faultload '{faultload.name}'", context.base
+        self.made_by, self._data = Identities(self._base.folder), Identities(self._base.folder)
+        self._data.name(context.workload.recipe)
+
+    def check(self, recorder: Recorder | None = None) -> None:
+        """Raise where code read what is in no key."""
+        cache = self._base.cache
+        apart = [cache.folder] if isinstance(cache, DiskCache) else []
+        if files := undeclared_by([self.made_by], [self._data], recorder, apart):
+            raise _ReadMore(f"{self._who}: its code, or the classifier's, {advice(files)}")
+
+    def checked(self, blocks: Callable[[], Iterable[NDArray[Any]]]) -> Iterator[NDArray[Any]]:
+        """Give the images block by block, and stop before the first that cannot be kept."""
+        with Recorder() as recorder:
+            for block in blocks():
+                self.check(recorder)
+                yield block
 
 
 def _key(
@@ -111,16 +155,19 @@ def _key(
     drawn: IntArray,
     context: FaultContext,
     model: ModelSource | None,
+    made_by: Identities,
 ) -> dict[str, JSON]:
-    """Give everything that makes the images; raise where it cannot be told."""
+    """Give everything that makes the images; raise where it cannot be told. `made_by` gets to know it."""
     base, classifier = context.base, context.classifier
     if model is None:
         raise RequirementError(
             f"faultload '{faultload.name}': classifier '{classifier.name}' was not made by a recipe"
         )
+    identity = loaded_identity("faultload", faultload, base.folder, made_by)
+    loaded_identity("model", model, base.folder, made_by)
     return {
         **circumstances(classifier, model, threads=base.threads, folder=base.folder),
-        "faultload": loaded_identity("faultload", faultload, base.folder),
+        "faultload": identity,
         "severity": None if np.isnan(level) else level,
         "seed": base.seed,
         # All of its splits: a surrogate is trained on them, and a fault may show instances of others.

@@ -12,7 +12,10 @@ from farm.api import JSON, ArrayImages, Context, Split, State, Workload, Workloa
 from farm.cache import DiskCache
 from farm.errors import UserError
 from farm.identity.circumstances import surroundings
+from farm.identity.component import Identities
 from farm.identity.loaded import loaded_identity
+from farm.identity.reads import Recorder
+from farm.identity.undeclared import advice, undeclared_by
 from farm.plain_arrays import pack, unpack
 
 KIND: Final = "workloads"
@@ -23,28 +26,31 @@ COLUMNS: Final = ("labels", "ids", "groups", "boxes", "masks")
 def load_workload(source: WorkloadSource, context: Context, *, contents: bool = True) -> Workload:
     """Load a workload; one that says it is `rendered` is kept in the cache, and found there.
 
-    What is found is checked as what was made is. Where not everything can be told that makes its images, it
-    is made each time.
+    What is found is checked as what was made is. Where not everything can be told that makes its images, or
+    its code reads what no parameter names, it is made each time.
     """
     if not source.rendered or not isinstance(context.cache, DiskCache):
         return source.load(context, contents=contents)
-    try:
-        key = _key(source, context)
-    except UserError as error:
-        context.progress.note(f"{error}; it is rendered anew each time")
-        return source.load(context, contents=contents)
+    cache, made_by = context.cache, Identities(context.folder)
     made: list[Workload] = []
 
+    def check(recorder: Recorder | None = None) -> None:
+        if files := undeclared_by([made_by], recorder=recorder, apart=[cache.folder]):
+            raise _NotKept(f"its code {advice(files)}")
+
     def make() -> State:
-        made.append(source.load(context, contents=contents))
+        with Recorder() as recorder:
+            made.append(source.load(context, contents=contents))
+        check(recorder)
         return _packed(made[0])
 
     try:
-        kept = context.cache.arrays(KIND, key, make)
-    except (TypeError, ValueError) as error:
-        if not made:
-            raise
-        context.progress.note(f"workload '{source.name}' cannot be kept: {error}; it is rendered each time")
+        key = _key(source, context, made_by)
+        check()
+        kept = cache.arrays(KIND, key, make)
+    except _NotKept as error:
+        context.progress.note(f"workload '{source.name}' is rendered anew each time: {error}")
+        return made[0] if made else source.load(context, contents=contents)
     if made:
         return made[0]
     workload = _restored(kept)
@@ -52,20 +58,24 @@ def load_workload(source: WorkloadSource, context: Context, *, contents: bool = 
     return workload
 
 
-def _key(source: WorkloadSource, context: Context) -> dict[str, JSON]:
-    return {
-        "format": FORMAT,
-        "workload": loaded_identity("workload", source, context.folder),
-        "seed": context.seed,
-        **surroundings(context.threads),
-    }
+class _NotKept(Exception):  # noqa: N818 - no error: it is rendered as if nothing were kept
+    """Why a workload cannot be found again by what made it."""
+
+
+def _key(source: WorkloadSource, context: Context, made_by: Identities) -> dict[str, JSON]:
+    """Give everything that makes the images; `made_by` gets to know it."""
+    try:
+        identity = loaded_identity("workload", source, context.folder, made_by)
+    except UserError as error:
+        raise _NotKept(str(error)) from error
+    return {"format": FORMAT, "workload": identity, "seed": context.seed, **surroundings(context.threads)}
 
 
 def _packed(workload: Workload) -> State:
     arrays: dict[str, NDArray[Any]] = {}
     for part, split in enumerate(workload.splits):
         if not isinstance(split.images, ArrayImages):
-            raise TypeError(f"the images of its split '{split.name}' are not in memory")
+            raise _NotKept(f"the images of its split '{split.name}' are not in memory")
         arrays[f"{part} images"] = split.images.array
         for column in COLUMNS:
             if (values := getattr(split, column)) is not None:
@@ -78,7 +88,10 @@ def _packed(workload: Workload) -> State:
         "splits": [split.name for split in workload.splits],
         "notes": workload.notes,
     }
-    return pack(arrays, record)
+    try:
+        return pack(arrays, record)
+    except (TypeError, ValueError) as error:
+        raise _NotKept(str(error)) from error
 
 
 def _restored(kept: State) -> Workload:

@@ -30,8 +30,8 @@ from farm.api import (
     Verdict,
     generator,
 )
-from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line
-from farm.fallback import Fallback, NoFallback, SecondClassifier
+from farm.errors import ComponentFailure, ExperimentError, FarmError, StorageError, is_full_disk, one_line
+from farm.fallback import Fallback, NoFallback, SecondClassifier, check_second
 from farm.fitting import union_of_layers
 from farm.prefetch import ahead
 from farm.watch import NoWatch, Watch
@@ -176,6 +176,8 @@ class SystemUnderTest:
         who = f"monitor '{monitor.name}'"
         told = str(error) if str(error).startswith(who) else f"{who}: {error}"
         where = f" (in the batch that begins with '{batch.ids[0]}')" if batch is not None else ""
+        if is_full_disk(error):
+            raise StorageError(told + where) from error
         self.failures[monitor.name] = told + where
 
     def _in_turn(self) -> Sequence[Monitor]:
@@ -226,16 +228,7 @@ class SystemUnderTest:
             if not isinstance(one, SecondClassifier):
                 continue
             who = f"fallback '{one.classifier.name}' of monitor '{name}'"
-            if one.classifier.classes != self.classifier.classes:
-                raise ExperimentError(
-                    f"{who} counts other classes than classifier '{self.classifier.name}'; expected the "
-                    "same, in the same order"
-                )
-            if same_classifier(one.classifier, self.classifier):
-                raise ExperimentError(
-                    f"{who} is the classifier itself: its decision would be the cancelled one; expected "
-                    "another classifier, or other parameters"
-                )
+            check_second(one.classifier, self.classifier, who)
 
     def _time(self, batch: Batch, layers: Sequence[str]) -> float:
         start = time.perf_counter_ns()
@@ -266,14 +259,6 @@ def _told(made: object) -> str:
     if isinstance(made, np.ndarray):
         return f"an array of shape {made.shape} and type {made.dtype}"
     return f"a {type(made).__name__}, no array"
-
-
-def same_classifier(one: Classifier, other: Classifier) -> bool:
-    """Say whether two are the same, or were made alike; of a black box, a digest does not see the code."""
-    if one is other:
-        return True
-    seen = one.nbytes is not None or (one.recipe is not None and one.recipe == other.recipe)
-    return seen and one.digest == other.digest
 
 
 class Visits:

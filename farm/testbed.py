@@ -35,10 +35,11 @@ from farm.api import (
 from farm.by_name import Named, fallback_source, make_named, make_order
 from farm.cache import DiskCache
 from farm.config import FaultSpec, MonitorSpec, OrderSpec, rule_for
-from farm.errors import ComponentFailure, ExperimentError, suggestion
+from farm.errors import ComponentFailure, ExperimentError, is_full_disk, one_line, suggestion
 from farm.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.fitted import FittedMonitors
 from farm.fitting import fit_monitors
+from farm.identity import reads
 from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.recorder import Recorder
@@ -53,6 +54,9 @@ from farm.timed_stream import TimedStream
 from farm.watch import Watch
 
 T = TypeVar("T")
+
+# Not from the first testbed on: somebody's module may read its data while it is imported.
+reads.begin()
 
 
 class Testbed:
@@ -183,27 +187,43 @@ class Testbed:
             )
 
     def fallbacks(
-        self, named: Mapping[str, Named | ModelSource | Fallback], workload: Workload
+        self,
+        named: Mapping[str, Named | ModelSource | Fallback],
+        workload: Workload,
+        failures: dict[str, str] | None = None,
     ) -> dict[str, Fallback]:
         """Make what takes cancelled decisions' place, by the monitors' names.
 
         Each is `none`, `last`, or a second classifier; those of one recipe are one, which looks at a batch
-        once for all monitors that fall back on it.
+        once for all monitors that fall back on it. Where `failures` is given, it is told there whose cannot
+        be made, and why, instead of an error.
         """
         made: dict[str, Fallback] = {}
-        second: dict[str, SecondClassifier] = {}
+        second: dict[str, SecondClassifier | str] = {}
         for monitor, one in named.items():
             source = fallback_source(one) if isinstance(one, str | Mapping) else one
             if isinstance(source, ModelSource):
                 recipe = repr(source.recipe)
                 if recipe not in second:
-                    second[recipe] = SecondClassifier(self.classifier(source, workload))
-                made[monitor] = second[recipe]
+                    second[recipe] = self._second(source, workload, strict=failures is None)
+                if not isinstance(one := second[recipe], str):
+                    made[monitor] = one
+                elif failures is not None:
+                    failures[monitor] = f"monitor '{monitor}': its {one}"
             elif isinstance(source, str):
                 made[monitor] = LastAccepted() if source == LAST else NoFallback()
             else:
                 made[monitor] = source
         return made
+
+    def _second(self, source: ModelSource, workload: Workload, *, strict: bool) -> SecondClassifier | str:
+        """Make a second classifier; where not `strict`, say why it cannot be made instead of raising that."""
+        try:
+            return SecondClassifier(self.classifier(source, workload))
+        except (Exception, SystemExit) as error:
+            if strict or is_full_disk(error):
+                raise
+            return f"fallback '{source.name}' cannot be made: {one_line(error)}"
 
     def stream(
         self,

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
-from torch.nn import functional as F
 
 from farm.api import Images, IntArray, PerInstance, check_choice, check_number
 from faultloads._attack import Attack
@@ -25,6 +23,9 @@ class _LossAttack(Attack):
 
     def _loss_gradient(self, images: Images, labels: IntArray) -> Images:
         """Give the direction, pixel by pixel, in which the right class loses most."""
+        import torch  # not before: a plan names attacks, and computes none
+        from torch.nn import functional as F
+
         with torch.enable_grad():
             pixels = torch.tensor(images, requires_grad=True)
             # In double precision: in single, the loss of a confident instance has no gradient left.

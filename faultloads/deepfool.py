@@ -8,13 +8,13 @@ tolerance. A stream without time makes them in batches of its own: there, bit fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from farm.api import Images, IntArray, PerInstance, check_number
 from faultloads._attack import Attack
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _TINY = 1e-12
 
@@ -59,6 +59,8 @@ class DeepFool(Attack):
         self._overshoot, self._steps, self._candidates = overshoot, steps, candidates
 
     def _attack(self, images: Images, labels: IntArray, random: PerInstance) -> Images:
+        import torch  # not before: a plan names attacks, and computes none
+
         del labels, random
         clean = torch.tensor(images)
         moved, way = clean.clone(), torch.zeros_like(clean)
@@ -79,6 +81,8 @@ class DeepFool(Attack):
 
     def _linearised(self, images: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
         """Give the candidates' logits (images x candidates) and the gradient of each."""
+        import torch
+
         with torch.enable_grad():
             pixels = images.clone().requires_grad_()
             logits = self._attacked.differentiable(pixels).cpu().gather(1, order)
@@ -89,6 +93,8 @@ class DeepFool(Attack):
 
 def _to_boundary(logits: Tensor, gradients: Tensor) -> Tensor:
     """Give the shortest way to where another candidate equals the first, if all were linear."""
+    import torch
+
     apart = logits[:, :1] - logits[:, 1:]
     slopes = gradients[:, 1:] - gradients[:, :1]
     lengths = slopes.flatten(2).norm(dim=2).clamp(min=_TINY)

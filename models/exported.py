@@ -92,6 +92,10 @@ class Exported(ModelSource):
         self._mean, self._std, self._size = as_list(mean), as_list(std), checked_size(size)
         self._classes, self._device = as_list(classes), device
 
+    def check(self, context: Context) -> None:
+        """Look for the file."""
+        context.find(self._path, "classifier.path")
+
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Load the program and try it on two images."""
         path = context.find(self._path, "classifier.path")

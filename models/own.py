@@ -68,6 +68,12 @@ class OwnModule(ModelSource):
         self._mean, self._std, self._size = mean, std, checked_size(size)
         self._classes, self._device, self._last_hidden = classes, device, last_hidden
 
+    def check(self, context: Context) -> None:
+        """Import the factory and look for the weights."""
+        import_target(self._factory, "classifier.factory")
+        if self._weights is not None:
+            context.find(self._weights, "classifier.weights")
+
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Make the module, load its weights, and try it on one image."""
         module = self._module()
@@ -138,6 +144,11 @@ class OwnFunction(ModelSource):
         self._function, self._version = function, version
         self._mean, self._std, self._size = as_list(mean), as_list(std), checked_size(size)
         self._classes = as_list(classes)
+
+    def check(self, context: Context) -> None:
+        """Import the function."""
+        del context
+        import_target(self._function, "classifier.function")
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Import the function and try it on one image."""

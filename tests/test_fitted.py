@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from importlib import import_module
 from types import ModuleType
 
 import numpy as np
@@ -15,6 +16,7 @@ import farm.identity.circumstances
 import farm.identity.component
 import farm.identity.loaded
 from farm.api import LAST_HIDDEN, CalibrationRule, Monitor, Needs, NoCache
+from farm.by_name import make_named
 from farm.cache import DiskCache
 from farm.errors import RequirementError
 from farm.files import json_digest
@@ -102,6 +104,12 @@ def unchanged(monkeypatch):
     """Take the files for those that were imported: whoever works on them may just have written one."""
     for module in (farm.identity.loaded, farm.identity.component):
         monkeypatch.setattr(module, "in_memory_is_current", lambda code: True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_read(monkeypatch):
+    """Forget what earlier tests read: their code is that of the monitors here."""
+    monkeypatch.setattr("farm.identity.reads._opened", {})
 
 
 @pytest.fixture
@@ -467,3 +475,152 @@ def test_the_watch_is_told_of_fits_and_restorings(tmp_path, tiny) -> None:
         one = [("mean", "fitting"), "end"]
         assert watch.said == (one if turn else one * 2)
     assert Mean.fits == 1
+
+
+# Data that no parameter names -----------------------------------------------------------------------------
+
+OWN = """
+from functools import lru_cache
+from pathlib import Path
+from threading import Thread
+import numpy as np
+from farm.testing.fakes import FakeMonitor, TinyModel, TinySource
+from tests.test_fitted import Mean
+HERE = Path(__file__).parent
+FITS = []
+
+def shift(n):
+    return float((HERE / f"shift_{n}").read_text())
+
+remembered = lru_cache(shift)
+
+class Reading(Mean):
+    def _shifted(self): return 0.0
+    def _fit(self, data):
+        FITS.append(self.name)
+        self._shift = self._shifted()
+        return super()._fit(data)
+
+class InFit(Reading):
+    def _shifted(self): return shift(1)
+
+class InConstructor(Reading):
+    def __init__(self):
+        self._kept = shift(1)
+    def _shifted(self): return self._kept
+
+class Remembering(Reading):
+    def _shifted(self): return remembered(1)
+
+class InThread(Reading):
+    def _shifted(self):
+        thread = Thread(target=(HERE / f"shift_{1}").read_text)
+        thread.start()
+        thread.join()
+        return 0.0
+
+class Named(Reading):
+    def __init__(self, *, path: str) -> None:
+        self._path = path
+    def _shifted(self): return float((HERE / self._path).read_text())
+
+class Images:
+    def __init__(self, inside, path):
+        self.inside, self.path, self.shape = inside, path, inside.shape
+    def __len__(self): return len(self.inside)
+    def read(self, indices):
+        self.path.read_bytes()
+        return self.inside.read(indices)
+
+class Source(TinySource):
+    def __init__(self, *, folder: str) -> None:
+        super().__init__()
+        self._folder = folder
+    def load(self, context, *, contents=True):
+        from dataclasses import replace
+        made = super().load(context)
+        lazy = Images(made.train.images, HERE / self._folder / "images")
+        return replace(made, train=replace(made.train, images=lazy))
+
+class Model(TinyModel):
+    def classifier(self, workload, context):
+        shift(2)
+        return super().classifier(workload, context)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Give somebody's own module, with data beside it that another process wrote."""
+    (tmp_path / "own_of_fits.py").write_text(OWN)
+    (tmp_path / "pictures").mkdir()
+    for name in ("shift_1", "shift_2", "pictures/images"):
+        (tmp_path / name).write_text("0.5")
+    monkeypatch.setattr("farm.identity.reads._written", {})
+    monkeypatch.syspath_prepend(tmp_path)
+    name = "_".join(["own", "of", "fits"])  # a name that stands here would make it code of this module's
+    yield import_module(name)
+    del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", ["InFit", "InConstructor", "Remembering", "InThread"])
+def test_a_fit_that_read_what_nothing_names_is_not_kept_and_that_is_said(
+    bed, notes, tmp_path, own, name
+) -> None:
+    monitor, again = (make_named("monitor", f"{own.__name__}:{name}") for _ in range(2))
+    fitted(bed, monitor, Mean())
+    assert notes.said == [
+        f"the fitted monitor '{monitor.name}' is not kept: its code read {tmp_path / 'shift_1'}, which is in "
+        "no parameter: name it in one"
+    ]
+    assert len(entries(tmp_path)) == 1, "the other one is kept"
+    fitted(bed, again, Mean())
+    assert [monitor.name] * 2 == own.FITS
+    assert "1 fitted monitor found in the cache" in notes.said
+    same(monitor, again)
+
+
+def test_what_is_not_kept_sees_that_its_file_changed(bed, tmp_path, own) -> None:
+    first, second = own.InFit(), own.InFit()
+    fitted(bed, first)
+    (tmp_path / "shift_1").write_text("0.75")
+    fitted(bed, second)
+    np.testing.assert_allclose(second.state["mean"], first.state["mean"] + 0.25, rtol=1e-6)
+
+
+def test_a_fit_that_is_found_is_not_taken_once_code_read_what_nothing_names(bed, tmp_path, own) -> None:
+    fitted(bed, own.Reading())
+    assert len(entries(tmp_path)) == 1
+    own.shift(1)
+    fitted(bed, own.Reading())
+    assert len(own.FITS) == 2
+
+
+def test_a_file_that_a_parameter_names_is_no_reason(bed, notes, tmp_path, own) -> None:
+    for _ in range(2):
+        fitted(bed, own.Named(path="shift_1"))
+    assert own.FITS == ["named"]
+    assert notes.said == ["1 fitted monitor found in the cache"]
+    (tmp_path / "shift_1").write_text("0.75")
+    fitted(bed, own.Named(path="shift_1"))
+    assert own.FITS == ["named"] * 2
+
+
+def test_training_images_that_are_read_in_a_fit_are_no_reason(bed, notes, own) -> None:
+    for _ in range(2):
+        fitted(bed, own.Reading(), source=own.Source(folder="pictures"))
+    assert own.FITS == ["reading"], "though one module has both"
+    assert notes.said == ["1 fitted monitor found in the cache"]
+
+
+def test_on_a_classifier_whose_code_read_what_nothing_names_nothing_is_kept(
+    bed, notes, tmp_path, own
+) -> None:
+    for _ in range(2):
+        fitted(bed, Mean(), Hidden(), model=own.Model())
+    assert Mean.fits == 4
+    assert entries(tmp_path) == []
+    (line, again) = notes.said
+    assert line == again
+    assert line.startswith("nothing fitted on classifier 'model' is kept: its code read ")
+    assert line.endswith("shift_2, which is in no parameter: name it in one")

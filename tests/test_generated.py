@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -110,6 +111,12 @@ class Notes:
 def nothing_is_edited(monkeypatch):
     """Let a source file that somebody edits while tests run not seem newer than this process."""
     monkeypatch.setattr("farm.identity.current.STARTED", float("inf"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_read(monkeypatch):
+    """Forget what earlier tests read: their code is that of the faults here."""
+    monkeypatch.setattr("farm.identity.reads._opened", {})
 
 
 @pytest.fixture
@@ -521,6 +528,80 @@ def test_a_fault_that_says_nothing_of_its_making_is_made_in_memory(folder):
     assert_same(first, again)
     assert len(fault.applied) == 1
     assert_same(first, whole(Small(NoCache()).stream(Leaning())))
+
+
+OWN_DATA = """
+from functools import lru_cache
+from pathlib import Path
+from tests.test_generated import Darker
+HERE = Path(__file__).parent
+
+@lru_cache
+def factor(n):
+    return float((HERE / f"factor_{n}").read_text())
+
+class Late(Darker):
+    def _apply(self, images, labels, ids, severity):
+        made = super()._apply(images * factor(1), labels, ids, severity)
+        return made
+
+class Early(Late):
+    def _prepare(self, context):
+        factor(1)
+        return super()._prepare(context)
+
+class Named(Darker):
+    def __init__(self, *, path):
+        super().__init__()
+        self._path = path
+    def _apply(self, images, labels, ids, severity):
+        by = float((HERE / self._path).read_text())
+        return super()._apply(images * by, labels, ids, severity)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Give somebody's own module, with data beside it that another process wrote."""
+    (tmp_path / "own_of_faults.py").write_text(OWN_DATA)
+    (tmp_path / "factor_1").write_text("0.5")
+    monkeypatch.setattr("farm.identity.reads._written", {})
+    monkeypatch.syspath_prepend(tmp_path)
+    name = "_".join(["own", "of", "faults"])  # a name that stands here would make it code of this module's
+    yield import_module(name)
+    del sys.modules[name]
+
+
+@pytest.mark.parametrize(("name", "chunks"), [("Late", (4, 3)), ("Early", (3, 3))])
+def test_images_that_were_made_with_what_nothing_names_are_not_kept(
+    folder, notes, own, tmp_path, monkeypatch, name, chunks
+):
+    monkeypatch.setattr(farm.generated, "CHUNK", 40)
+    fault = getattr(own, name)()
+    first = whole(Small(folder, notes).stream(fault, severity=None))
+    # What was made before the file was read is made again, and no more than that.
+    assert len(fault.applied) == chunks[0]
+    assert not list(folder.glob("faults/*/entry.json"))
+    reason = (
+        f"faultload '{name.lower()}': its code, or the classifier's, read {tmp_path / 'factor_1'}, which is "
+        "in no parameter: name it in one; its images are made anew each time"
+    )
+    assert notes.notes == [reason]
+    again = getattr(own, name)()
+    assert_same(first, whole(Small(folder, notes).stream(again, severity=None)))
+    assert len(again.applied) == chunks[1]
+    (tmp_path / "factor_1").write_text("0.25")
+    own.factor.cache_clear()
+    other = whole(Small(folder, notes).stream(getattr(own, name)(), severity=None))
+    np.testing.assert_array_equal(other["images"][other["is_ood"]], first["images"][first["is_ood"]] / 2)
+
+
+def test_images_that_were_made_with_what_a_parameter_names_are_kept(folder, notes, own, tmp_path):
+    for _ in range(2):
+        fault = own.Named(path=str(tmp_path / "factor_1"))
+        whole(Small(folder, notes).stream(fault, severity=None))
+    assert fault.applied == []
+    assert notes.notes == []
 
 
 # Whole experiments --------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 
 from farm.api import CalibrationRule, FunctionClassifier, ModelSource, Policy
 from farm.errors import ExperimentError
-from farm.fallback import LastAccepted, SecondClassifier
+from farm.fallback import LastAccepted, SecondClassifier, same_classifier, unfit_second
 from farm.policies import Latching, MOutOfN
-from farm.sut import WARM_UP, SystemUnderTest, same_classifier
+from farm.sut import WARM_UP, SystemUnderTest
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeClassifier, FakeFaultload, FakeMonitor, TinyModel
 
@@ -136,6 +136,34 @@ def test_the_classifier_itself_is_no_fallback(bed, parts):
     ):
         with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
             bed.run(*parts, fallbacks={"b": one})
+
+
+def test_whose_second_classifier_is_unfit_is_told_of_each(bed, parts):
+    _, classifier, _, tiny = parts
+    named = {"a": Fixed(), "b": TinyModel(), "c": "last", "d": Fixed(classes=("x", "y", "z", "w"))}
+    told = unfit_second(bed.fallbacks(named, tiny), classifier)
+    assert list(told) == ["b", "d"]
+    assert told["b"].startswith("monitor 'b': its fallback 'tiny-model' is the classifier itself")
+    assert told["d"].startswith("monitor 'd': its fallback 'fixed' counts other classes")
+
+
+def test_one_that_cannot_be_made_is_made_once_and_told_of_each(bed, parts):
+    class Broken(ModelSource):
+        tries = 0
+
+        def classifier(self, workload, context):
+            Broken.tries += 1
+            raise ValueError("no weights")
+
+    tiny, failures = parts[3], {}
+    named = {"a": Broken(), "b": Broken(), "c": "none", "d": Fixed()}
+    with pytest.raises(ValueError, match="no weights"):
+        bed.fallbacks(named, tiny)
+    Broken.tries = 0
+    assert list(bed.fallbacks(named, tiny, failures)) == ["c", "d"]
+    why = "its fallback 'broken' cannot be made: ValueError: no weights"
+    assert failures == {"a": f"monitor 'a': {why}", "b": f"monitor 'b': {why}"}
+    assert Broken.tries == 1
 
 
 def test_functions_whose_code_nobody_sees_are_one_only_where_their_recipe_is(tiny):

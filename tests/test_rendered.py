@@ -180,3 +180,22 @@ def test_a_changed_module_is_noticed(context: Context, monkeypatch: pytest.Monke
     load_workload(Stripes(), context)
     load_workload(Stripes(), context)
     assert Stripes.renderings == 2
+
+
+def test_what_reads_a_file_that_no_parameter_names_is_not_kept(
+    context: Context, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brightness = tmp_path_factory.mktemp("own") / "brightness.txt"  # the cache's folder may be read
+    drawn = Stripes._load
+
+    def reading(self: Stripes, context: Context) -> Workload:
+        self._shade = float(brightness.read_text())
+        return drawn(self, context)
+
+    monkeypatch.setattr(Stripes, "_load", reading)
+    hashes = []
+    for shade in ("1.0", "0.5"):
+        brightness.write_bytes(shade.encode())
+        monkeypatch.setattr("farm.identity.reads._written", {})  # as if somebody else had written it
+        hashes.append(load_workload(Stripes(), context).content_hash)
+    assert (hashes[0] != hashes[1], Stripes.renderings) == (True, 2)

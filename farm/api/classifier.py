@@ -249,6 +249,9 @@ class ModelSource(Component, ABC):
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Make the classifier for this workload."""
 
+    def check(self, context: Context) -> None:
+        """Raise where something is missing, as far as that can be told before anything is computed."""
+
     def restore(self, saved: SavedClassifier) -> Classifier:  # noqa: ARG002
         """Make a classifier again from what its `state` gave, without the workload."""
         raise RequirementError(f"model '{self.name}' cannot be made again from saved arrays")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,22 @@ from typing import Any
 import pandas as pd
 
 from farm.api import Progress
+from farm.campaign.changes import changes
 from farm.campaign.folder import CampaignFolder
 from farm.campaign.jobs import Job, Outcome
 from farm.campaign.keys import KeyMaker
 from farm.config import Experiment, parse_experiment
-from farm.errors import DataError
+from farm.errors import DataError, UserError
 from farm.experiment import assemble, run_assembled
+from farm.identity.reads import Recorder, read_by
+from farm.identity.undeclared import advice, digests, undeclared
 from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.repetition import differences
 from farm.watch import Watch
 
+UNDECLARED = "undeclared"
+"""The key under which a pass's record has the content of files that were read and are in no key, if any."""
 OF_THE_PASS = ("seconds", "peak_memory_bytes", "versions", "hardware", "testbed_commit", "experiment_commit")
 """What a record tells of the pass in which monitors ran, and not of the cell."""
 
@@ -91,9 +97,9 @@ def merged(parts: Sequence[Readouts], job: Job, seconds: float) -> Readouts:
         entries.append(_named(part.run["monitors"], name))
         resolved.append(_spec(part.run, name))
         rows.append(part.alarms[part.alarms["monitor"] == name])
-    passes = [one for part in parts for one in part.run.get("passes", [_pass(part, seconds)])]
+    passes = [one for part in parts for one in part.run.get("passes", [_pass(part, seconds, job.workers)])]
     run = {
-        **first.run,
+        **{key: value for key, value in first.run.items() if key != UNDECLARED},
         **{key: last.run[key] for key in OF_THE_PASS},
         "experiment": {**last.run["experiment"], "monitors": resolved},
         "monitors": entries,
@@ -115,19 +121,38 @@ def _run(
     chosen = [by_name[name] for name in job.keys if name in names]
     of_those = experiment.model_copy(update={"monitors": chosen})
     excluded = {name: why for name, why in job.excluded.items() if name in names}
-    ready = assemble(of_those, Path(job.home), progress=progress, kept=kept, watch=watch, excluded=excluded)
-    return run_assembled(ready, of_those)
+    home = Path(job.home)
+    with Recorder() as recorder:
+        ready = assemble(of_those, home, progress=progress, kept=kept, watch=watch, excluded=excluded)
+        readouts = run_assembled(ready, of_those)
+    if not (found := _undeclared(job, experiment, recorder)):
+        return readouts
+    progress.note(f"{job.title}: code {advice(found)}")
+    return replace(readouts, run={**readouts.run, UNDECLARED: digests(found, home)})
+
+
+def _undeclared(job: Job, experiment: Experiment, recorder: Recorder) -> dict[str, float]:
+    """Give what was read for a cell and is in none of its keys, with the time of the first read.
+
+    What its code read for an earlier cell of this process counts too: it may be remembered since.
+    """
+    maker = KeyMaker(Path(job.home))
+    with suppress(UserError):  # what changed meanwhile is told by whoever asks for the keys again
+        maker.keys(experiment)
+    read = {**recorder.everything(), **read_by([str(file) for file in maker.identities.code_files()])}
+    return undeclared(read, [maker.identities], [Path(job.folder)])
 
 
 def _changed(job: Job, experiment: Experiment, home: Path) -> str:
     """Say what changed since the job was given out: such a cell must not be kept under its old key."""
-    now = KeyMaker(home).keys(experiment)
-    if now.cell != job.cell:
-        return "the code or the data of its stream or classifier changed while the campaign ran; run it again"
-    for name, key in job.keys.items():
-        if now.monitors.get(name) != key:
-            return f"the code of monitor '{name}' changed while the campaign ran; run it again"
-    return ""
+    maker = KeyMaker(home)
+    try:
+        now = maker.keys(experiment)
+    except UserError as error:  # there were keys when it was planned
+        return f"what makes the cell changed while the campaign ran: {error}"
+    if now.cell == job.cell and all(now.monitors.get(name) == key for name, key in job.keys.items()):
+        return ""
+    return changes(job.made_of, now.made_of, maker.written_since(job.looked))
 
 
 def _make_importable(home: Path) -> None:
@@ -148,11 +173,12 @@ def _monitors(part: Readouts, job: Job) -> list[str]:
     return [name for name in names if job.keys.get(name) == keys.get(name)]
 
 
-def _pass(part: Readouts, seconds: float) -> dict[str, Any]:
+def _pass(part: Readouts, seconds: float, workers: int) -> dict[str, Any]:
     names = [entry["name"] for entry in part.run["monitors"]]
-    when = {"finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "cell_seconds": seconds}
+    when = {"finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "cell_seconds": seconds, "workers": workers}
     timing = {key: part.run["classifier"][key] for key in ("bare_time_us", "observing_time_us")}
-    return {"monitors": names, **when, **{key: part.run[key] for key in OF_THE_PASS}, **timing}
+    read = {key: part.run[key] for key in (UNDECLARED,) if key in part.run}
+    return {"monitors": names, **when, **{key: part.run[key] for key in OF_THE_PASS}, **timing, **read}
 
 
 def _still_needed(passes: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -8,7 +8,8 @@ from typing import Literal
 
 from farm.campaign.jobs import Job
 from farm.campaign.logs import log_path
-from farm.campaign.processes import LineProcess, resident_bytes
+from farm.campaign.memory import memory_of
+from farm.campaign.processes import LineProcess
 from farm.campaign.watch_page import Taken, WatchPage
 
 START_UP = 120.0
@@ -45,13 +46,13 @@ def ended_for_time(job: Job, process: LineProcess, page: WatchPage, sent: float)
 
 
 def ended_for_memory(job: Job, process: LineProcess, page: WatchPage) -> Ending | None:
-    """End the process where its resident memory passed the cell's limit."""
+    """End the process where it and those that it started have more memory than the cell's limit."""
     limit = job.limits.memory_bytes
-    if limit is None or (resident := resident_bytes(process.pid) or 0) <= limit:
+    if limit is None or (memory := memory_of(process.pid, limit)).total <= limit:
         return None
     process.kill()
     told = f"the cell passed its memory limit of {_bytes(limit)}"
-    if (culprit := page.culprit_of_memory(resident)) is None:
+    if (culprit := page.culprit_of_memory(memory)) is None:
         told += f" (its process had {_bytes(page.resident_before)} when it began)"
         return Ending("over-memory", told, None)
     blame = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
@@ -50,6 +50,12 @@ class Job:
     limits: Limits = Limits()
     group: str = ""
     """Jobs of one group share their workload and classifier: a process that has them is the one to go on."""
+    made_of: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    """What its keys were made of that may change meanwhile; see `farm.campaign.changes`."""
+    looked: float = 0.0
+    """When that was looked at, in seconds since 1970."""
+    workers: int = 1
+    """How many cells the campaign computes at a time, as far as is known: beside others, times are longer."""
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON."""

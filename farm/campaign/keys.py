@@ -6,11 +6,13 @@ Names of campaigns, descriptions and folders are in neither.
 from __future__ import annotations
 
 import platform
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from farm.api import JSON, ORDERS
+from farm.campaign.changes import MadeOf
 from farm.config import CalibrationSpec, ComponentSpec, Experiment, MonitorSpec
 from farm.fallback import NAMES
 from farm.files import json_digest
@@ -28,6 +30,10 @@ class Keys:
 
     cell: str
     monitors: dict[str, str]
+    made_of: MadeOf = ()
+    """What of all that makes them may change while a campaign runs."""
+    looked: float = 0.0
+    """When it was looked at, in seconds since 1970."""
 
     @property
     def target(self) -> str:
@@ -39,9 +45,10 @@ class KeyMaker:
     """Makes keys for one plan, in which the same components are named again and again."""
 
     def __init__(self, home: Path) -> None:
-        self._identities = Identities(home)
+        self._looked, self._identities = time.time(), Identities(home)
+        self._made_of: list[tuple[str, dict[str, JSON]]] = []
         testbed = testbed_digest()
-        self._testbed: JSON = {
+        self._testbed: dict[str, Any] = {
             "code": testbed.digest,
             "packages": dict(testbed.packages),
             "python": platform.python_version(),
@@ -49,13 +56,24 @@ class KeyMaker:
 
     def keys(self, experiment: Experiment) -> Keys:
         """Give the keys of a cell and of its monitors."""
+        versions = {**self._testbed["packages"], "python": self._testbed["python"]}
+        self._made_of = [("the testbed", {**self._testbed, "packages": versions})]
         cell = json_digest(self._cell(experiment))[:LENGTH]
         monitors: dict[str, str] = {}
         for spec in experiment.monitors:
             identity = self._of("monitor", spec)
             made_of = [cell, identity, self._around(experiment, spec)]
             monitors[str(identity["name"])] = json_digest(made_of)[:LENGTH]
-        return Keys(cell, monitors)
+        return Keys(cell, monitors, tuple(self._made_of), self._looked)
+
+    @property
+    def identities(self) -> Identities:
+        """What was looked at for the keys so far."""
+        return self._identities
+
+    def written_since(self, when: float) -> list[Path]:
+        """Give the files of what keys were made for that were written after a time."""
+        return self._identities.written_since(when)
 
     def group(self, experiment: Experiment) -> str:
         """Say what cells share that a process keeps in memory: workload, classifier and seed."""
@@ -102,7 +120,14 @@ class KeyMaker:
         return spec.name if spec.name in ORDERS else self._of("schedule", spec)
 
     def _benchmark(self, where: str | None) -> JSON:
-        return None if where is None else self._identities.benchmark(where)
+        if where is None:
+            return None
+        identity = self._identities.benchmark(where)
+        self._made_of.append(("the stream", {"files": {where: identity["content"]}}))
+        return identity
 
     def _of(self, kind: Kind, spec: ComponentSpec) -> dict[str, JSON]:
-        return self._identities.component(kind, spec.name, spec.alias, spec.parameters)
+        identity = self._identities.component(kind, spec.name, spec.alias, spec.parameters)
+        if (part := (f"{kind} '{identity['name']}'", identity)) not in self._made_of:
+            self._made_of.append(part)
+        return identity

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from farm.campaign.changes import changeable
 from farm.campaign.folder import CampaignFolder, split_name
 from farm.campaign.housekeeping import orphans
 from farm.campaign.jobs import Job, Limits
 from farm.campaign.keys import KeyMaker, Keys
 from farm.campaign.spec import Campaign, Cell
 from farm.errors import DataError, ExperimentError, StorageError
+from farm.identity.undeclared import content_now, difference
 from farm.readouts import checked_record
 
 CellState = Literal["done", "failed", "partial", "missing"]
@@ -40,8 +42,8 @@ class PlannedCell:
     took: Mapping[str, Any] = field(default_factory=dict)
     """Of a finished cell: `seconds`, `nbytes` and `instances`."""
 
-    def job(self, folder: CampaignFolder, home: Path, limits: Limits) -> Job:
-        """Give what a process must be told to compute it."""
+    def job(self, folder: CampaignFolder, home: Path, limits: Limits, workers: int = 1) -> Job:
+        """Give what a process must be told to compute it, one of so many."""
         return Job(
             cell=self.keys.cell,
             title=self.cell.title,
@@ -55,6 +57,9 @@ class PlannedCell:
             donors=self.donors,
             limits=limits,
             group=self.group,
+            made_of=[(who, changeable(identity)) for who, identity in self.keys.made_of],
+            looked=self.keys.looked,
+            workers=workers,
         )
 
     def record(self) -> dict[str, Any]:
@@ -77,6 +82,8 @@ class Plan:
     """Folders of cells that the campaign, as it is now, does not ask for."""
     damaged: Mapping[str, str] = field(default_factory=dict)
     """Folders that are not what their checksums say, and why."""
+    stale: Mapping[str, str] = field(default_factory=dict)
+    """Folders that were made with files which no parameter names, and which are others now."""
     new: int = 0
     """Cells that the campaign did not have when it was run last."""
     gone: int = 0
@@ -94,7 +101,7 @@ class Plan:
 
 def make_plan(campaign: Campaign, home: Path, folder: CampaignFolder, *, retry_failed: bool = False) -> Plan:
     """Compare what a campaign asks for with what its folder holds. Nothing is changed."""
-    shelf = _Shelf(folder)
+    shelf = _Shelf(folder, home)
     keymaker = KeyMaker(home)
     planned: list[PlannedCell] = []
     seen: dict[str, str] = {}
@@ -112,6 +119,7 @@ def make_plan(campaign: Campaign, home: Path, folder: CampaignFolder, *, retry_f
             name for name in orphans(folder, [cell.record() for cell in planned]) if name not in shelf.damaged
         ],
         damaged=dict(shelf.damaged),
+        stale={name: why for name, why in shelf.stale.items() if why},
         new=len(seen.keys() - before) if before else 0,
         gone=len(before - seen.keys()),
     )
@@ -124,7 +132,7 @@ def _planned(
     names = shelf.of(keys.cell)
     latest = next((name for name in names if name.startswith(keys.target)), None)
     record = shelf.record(latest) if latest else None
-    if latest and record is not None:
+    if latest and record is not None and not shelf.why_stale(latest):
         failures = _failures(record)
         if not (retry_failed and failures):
             took = _took(record, folder.cells / latest)
@@ -148,7 +156,7 @@ def _planned(
             for monitor, key in held["cell"]["keys"].items()
             if monitor in missing and wanted[monitor] == key and monitor not in failed_there
         }
-        if gives:
+        if gives and not shelf.why_stale(name):
             donors.append(name)
             missing -= gives
         if held["cell"]["keys"].items() <= wanted.items():
@@ -161,11 +169,13 @@ def _planned(
 class _Shelf:
     """The cells' folders that are there; each is read and checked at most once, and only when asked for."""
 
-    def __init__(self, folder: CampaignFolder) -> None:
-        self._folder = folder
+    def __init__(self, folder: CampaignFolder, home: Path) -> None:
+        self._folder, self._home = folder, home
         self._names = folder.cell_folders()
         self._records: dict[str, dict[str, Any] | None] = {}
+        self._contents: dict[str, str | None] = {}
         self.damaged: dict[str, str] = {}
+        self.stale: dict[str, str] = {}
         self.earlier: list[str] = []
         with suppress(DataError):  # a record that is not there, or damaged, is written anew
             self.earlier = [cell["id"] for cell in folder.record()["cells"]]
@@ -187,6 +197,20 @@ class _Shelf:
             except OSError as error:  # unreadable for now is not damaged
                 raise StorageError(f"cannot read {self._folder.cells / name}: {error.strerror}") from error
         return self._records[name]
+
+    def why_stale(self, name: str) -> str:
+        """Say which files that were read for a cell and are in no key are others now; nothing where none."""
+        if name not in self.stale:
+            record = self.record(name) or {"passes": []}
+            read = [pair for one in record["passes"] for pair in one.get("undeclared", {}).items()]
+            told = [difference(file, digest, self._content(file)) for file, digest in read]
+            self.stale[name] = "; ".join(dict.fromkeys(one for one in told if one))
+        return self.stale[name]
+
+    def _content(self, file: str) -> str | None:
+        if file not in self._contents:
+            self._contents[file] = content_now(file, self._home)
+        return self._contents[file]
 
 
 def _failures(record: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,8 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+
+from farm.campaign.memory import descendants
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHUNK = 1 << 20  # more than a pipe holds, so one read empties it
@@ -91,6 +92,12 @@ class LineProcess:
 
     def kill(self) -> None:
         """End it and all that it started, now; it must not be gone."""
+        alive = self._process.returncode is None  # else the number may be another's by now
+        for started in descendants(self._process.pid) if alive else ():
+            with suppress(OSError):
+                # Those that left its group; the others end with it.
+                if os.getpgid(started) != self._process.pid:
+                    os.kill(started, signal.SIGKILL)
         with suppress(ProcessLookupError, PermissionError):  # a group of the dead alone is refused on macOS
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -120,23 +127,6 @@ def thread_environment(threads: int) -> dict[str, str]:
     '2'
     """
     return {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
-
-
-def resident_bytes(pid: int) -> int | None:
-    """Give a process's resident memory; None where there is no such process.
-
-    Examples
-    --------
-    >>> resident_bytes(os.getpid()) > 1_000_000
-    True
-    """
-    if Path("/proc/self/statm").exists():
-        try:
-            return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-    told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return int(told.stdout) * 1024 if told.stdout.strip() else None
 
 
 def _signal_name(number: int) -> str:

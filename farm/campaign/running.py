@@ -98,7 +98,8 @@ def run_plan(
         return True
 
     with _status_written(folder, board):
-        executor.run([cell.job(folder, home, limits) for cell in plan.todo], board.news, done)
+        workers = min(executor.workers, len(todo))
+        executor.run([cell.job(folder, home, limits, workers) for cell in plan.todo], board.news, done)
         if stopped:
             raise stopped[0]
     return summary

@@ -25,7 +25,8 @@ from farm.campaign.endings import (
 )
 from farm.campaign.jobs import Job, News, Outcome
 from farm.campaign.logs import open_log
-from farm.campaign.processes import LineProcess, resident_bytes, thread_environment
+from farm.campaign.memory import memory_of
+from farm.campaign.processes import LineProcess, thread_environment
 from farm.campaign.watch_page import WatchPage
 
 POLL = 0.1
@@ -174,7 +175,7 @@ class Supervisor(Closable):
 def _is_large(process: LineProcess, job: Job) -> bool:
     """Say whether earlier cells left so much in memory that this one might pass its limit for it."""
     limit = job.limits.memory_bytes
-    return limit is not None and (resident_bytes(process.pid) or 0) > limit / 2
+    return limit is not None and memory_of(process.pid, limit / 2).total > limit / 2
 
 
 def _note(job: Job, message: str) -> News:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import mmap
 import os
-import resource
 import struct
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from farm.campaign.closable import Closable
+from farm.campaign.memory import Memory, OwnMemory
 
 # time.monotonic() is one clock for all processes of a machine on Linux (CLOCK_MONOTONIC) and on macOS.
 _BEGAN = struct.Struct("@qd")  # resident memory when the cell began, and when that was
@@ -27,10 +25,10 @@ _TAKEN = struct.Struct("@dq24s")  # a monitor's seconds, the growth of memory, a
 _TAKEN_SO_FAR = struct.Struct("@dq")
 _DOING = struct.Struct("@24s")
 _PLACE = struct.Struct("@q")
-_FIRST = _BEGAN.size + _AT_WORK.size
-_PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
-_PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
-
+_STARTED = struct.Struct("@128q")  # processes that were started: place << 32 | number, the place 0 nobody's
+_STARTED_AT = _BEGAN.size + _AT_WORK.size
+_FIRST = _STARTED_AT + _STARTED.size
+_SLOTS = 128
 
 BETWEEN_LOOKS = 0.005
 """Seconds between two looks at the memory, where calls are short."""
@@ -54,7 +52,8 @@ class PageWriter(Closable):
 
     Time is taken of every call. Memory takes longer to ask for than a small monitor to score: it is asked for
     now and then, and after every call that was not short. The growth in a call that was looked at stands for
-    the monitor's calls since the one before.
+    the monitor's calls since the one before. A process that is there after a call, and was not before, is the
+    monitor's: whatever it takes later, the monitor takes.
     """
 
     def __init__(self, descriptor: int, monitors: Sequence[str]) -> None:
@@ -64,9 +63,11 @@ class PageWriter(Closable):
         self._seconds, self._growth = [0.0] * (len(monitors) + 1), [0] * (len(monitors) + 1)
         self._calls = [0] * (len(monitors) + 1)
         self._since, self._place = 0.0, 0
-        self._memory = _OwnMemory()
+        self._memory = OwnMemory()
+        self._children, self._starters = b"", dict[int, int]()
         self._resident = self._memory.resident()
         self._due, self._looked = 0.0, False
+        self._see_started(0)
         _BEGAN.pack_into(self._page, 0, self._resident, time.monotonic())
 
     def begin(self, monitor: str, doing: str) -> None:
@@ -80,6 +81,7 @@ class PageWriter(Closable):
         self._looked = bool(anew) or now >= self._due
         if self._looked:
             self._due, self._resident = now + BETWEEN_LOOKS, self._memory.resident()
+            self._see_started(0)
         _AT_WORK.pack_into(self._page, _BEGAN.size, now, self._resident, place)
 
     def end(self) -> None:
@@ -98,6 +100,17 @@ class PageWriter(Closable):
             self._growth[place] += (resident - self._resident) * stands_for
             self._calls[place], self._resident = 0, resident
             _TAKEN_SO_FAR.pack_into(self._page, _taken_at(place), self._seconds[place], self._growth[place])
+            self._see_started(place)
+
+    def _see_started(self, place: int) -> None:
+        """Take down that processes which nobody saw before were started by this monitor."""
+        children = self._memory.children()
+        if children == self._children:
+            return
+        self._children = children
+        self._starters = {each: self._starters.get(each, place) for each in map(int, children.split())}
+        slots = [starter << 32 | each for each, starter in self._starters.items()][:_SLOTS]
+        _STARTED.pack_into(self._page, _STARTED_AT, *slots, *[0] * (_SLOTS - len(slots)))
 
     def close(self) -> None:
         """Give the page back."""
@@ -161,11 +174,17 @@ class WatchPage(Closable):
         since, _, place = self._at_work()
         return self._culprit([self._taken(i)[0] for i in self._all()], place, now - since, limit)
 
-    def culprit_of_memory(self, resident: int) -> Taken | None:
+    def culprit_of_memory(self, memory: Memory) -> Taken | None:
         """Give the monitor that took more than half of what memory grew by since the cell began, or None."""
         _, before, place = self._at_work()
-        grown: list[float] = [self._taken(i)[1] for i in self._all()]
-        return self._culprit(grown, place, resident - before, resident - self.resident_before)
+        taken: list[float] = [self._taken(i)[1] for i in self._all()]
+        slots = _STARTED.unpack_from(self._mapped, _STARTED_AT)
+        starters = {slot & 0xFFFFFFFF: slot >> 32 for slot in slots}
+        for child, amount in memory.children.items():
+            # One that is not on the page yet was started by whoever is at work.
+            if (starter := starters.get(child, place)) in self._all():
+                taken[starter - 1] += amount
+        return self._culprit(taken, place, memory.own - before, memory.total - self.resident_before)
 
     def close(self) -> None:
         """Give the page back."""
@@ -207,23 +226,6 @@ class WatchPage(Closable):
         if self._page is None:
             raise ValueError("the page is not there: it was closed, or `clear` not called")
         return self._page
-
-
-class _OwnMemory:
-    """The resident memory of this process, in a microsecond; where there is no /proc, its peak."""
-
-    def __init__(self) -> None:
-        path = Path("/proc/self/statm")
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if path.exists() else None
-
-    def resident(self) -> int:
-        if self._file is None:
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _PEAK_UNIT
-        return int(os.pread(self._file, 64, 0).split(b" ", 2)[1]) * _PAGE_SIZE
-
-    def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
 
 
 def _size(monitors: int) -> int:

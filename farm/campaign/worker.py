@@ -32,7 +32,7 @@ from typing import Any, TypeVar
 from farm.campaign.jobs import Job, News, Outcome, State
 from farm.campaign.logs import open_log
 from farm.campaign.watch_page import PageWriter
-from farm.errors import StorageError, one_line
+from farm.errors import is_full_disk, one_line
 from farm.kept import Kept
 from farm.watch import NoWatch, Watch
 
@@ -42,7 +42,6 @@ KEPT = 8
 """How many classifiers, workloads and the like a process keeps from cell to cell."""
 BETWEEN_NEWS = 0.2
 """Seconds between two news of one loop."""
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Worker:
@@ -78,8 +77,8 @@ class Worker:
                 return compute(job, kept=self._kept, progress=progress, watch=watch)
         except BaseException as error:  # noqa: BLE001 - not even a monitor's sys.exit() may end the process
             traceback.print_exc()
-            full = isinstance(error, OSError) and error.errno in _NO_SPACE
-            state: State = "storage" if full or isinstance(error, StorageError) else "failed"
+            read_only = isinstance(error, OSError) and error.errno == errno.EROFS
+            state: State = "storage" if read_only or is_full_disk(error) else "failed"
             return Outcome(job.cell, state, one_line(error), seconds=time.monotonic() - started)
         finally:
             self._channel.end_with_input(False)

@@ -78,6 +78,13 @@ def _plan_lines(plan: Plan, campaign: Campaign, folder: CampaignFolder, workers:
             f"{len(plan.orphans)} orphaned cell{'' if one else 's'} that the campaign does not ask for; "
             f"`farm cache prune {folder.path}` removes {'it' if one else 'them'}"
         )
+    if plan.stale:
+        why = list(dict.fromkeys(plan.stale.values()))
+        more = f" (and {len(why) - 1} more)" if len(why) > 1 else ""
+        yield (
+            f"{len(plan.stale)} stale cell{'' if len(plan.stale) == 1 else 's'}, made with data that no "
+            f"parameter names: {why[0]}{more}; computed again where asked for"
+        )
     if plan.todo:
         told = estimate_of(plan, workers)
         if told.seconds is None:
@@ -92,6 +99,8 @@ def _cell_lines(plan: Plan) -> Iterator[str]:
     """List the cells that are not simply there."""
     for name, reason in plan.damaged.items():
         yield f"  damaged  {name}: {reason}"
+    for name, reason in list(plan.stale.items())[:SHOWN]:
+        yield f"  stale    {name}: {reason}"
     listed = [cell for cell in plan.cells if cell.state != "done"]
     for cell in listed[:SHOWN]:
         yield f"  {cell.state:8} {cell.cell.title}: {_monitors(cell)}"
@@ -120,6 +129,7 @@ def _as_json(plan: Plan, folder: CampaignFolder, workers: int) -> dict[str, obje
         "gone": plan.gone,
         "orphans": list(plan.orphans),
         "damaged": dict(plan.damaged),
+        "stale": dict(plan.stale),
         "estimate": {"seconds": told.seconds, "nbytes": told.nbytes, "basis": told.basis},
     }
 

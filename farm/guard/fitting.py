@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import cast
 
 from farm import provenance, registry
-from farm.api import Cache, Component, ModelSource, Monitor, Policy, Progress, WorkloadSource
-from farm.by_name import fallback_source
-from farm.config import Experiment, MonitorSpec, resolved, rule_for
+from farm.api import Cache, Component, ModelSource, Policy, Progress, WorkloadSource
+from farm.by_name import make_fallback, make_monitor
+from farm.config import Experiment, MonitorSpec, resolved
 from farm.errors import ComponentFailure, ExperimentError, suggestion
 from farm.experiment import importable
-from farm.fallback import SecondClassifier
+from farm.fallback import SecondClassifier, check_second
 from farm.guard.guard import Guard
 from farm.guard.own_code import OwnCode, needed_files
 from farm.testbed import Testbed
@@ -58,10 +58,9 @@ def _fit(
 ) -> Guard:
     source = cast(WorkloadSource, experiment.workload.make("workload"))
     model = cast(ModelSource, experiment.classifier.make("model"))
-    monitor = cast(Monitor, spec.make("monitor"))
+    monitor, rule = make_monitor(spec, experiment.calibration.rule())
     policy = cast(Policy, (spec.policy or experiment.policy).make("policy"))
-    second = fallback_source(spec.fallback or experiment.fallback)
-    rule = rule_for(monitor, spec.calibration, experiment.calibration.rule())
+    second = make_fallback(spec.fallback or experiment.fallback, model)
     made: dict[str, Sequence[Component]] = {"workload": [source], "classifier": [model]}
     record = resolved(experiment, made)
     bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
@@ -73,11 +72,7 @@ def _fit(
     if isinstance(fallback, SecondClassifier) and isinstance(second, ModelSource):
         name = (spec.fallback or experiment.fallback).name
         fallback.classifier.recipe = {**second.parameters, "name": name}
-        if fallback.classifier.digest == classifier.digest:
-            raise ExperimentError(
-                f"fallback '{name}' is the classifier itself: its decision would be the cancelled one; "
-                "expected another classifier, or other parameters"
-            )
+        check_second(fallback.classifier, classifier, f"fallback '{name}'")
     if failures := bed.fit_all([monitor], classifier, workload, {monitor.name: rule}):
         raise ComponentFailure("; ".join(failures.values()))
     parts = [classifier.recipe, fallback.record(), spec.model_dump(), policy.parameters, monitor.parameters]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from farm.identity.files import content_digest
 from farm.identity.installed import installed
 from farm.identity.mentioned import mentioned
 from farm.identity.source import texts_in
+from farm.identity.state import state_of
 from farm.registry import HOME, OUR_PACKAGES, Kind
 
 _TARGET = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):[^\W\d]\w*")
@@ -34,7 +36,7 @@ def component_identity(
     registered component of any kind. Files are those that `farm.api.Context.find` finds for a text in the
     parameters; with a file goes what lies beside it and is spoken of in it, such as the images of an index.
     In code beside the experiment the texts that name a file count too. What a component opens by a name
-    that it puts together itself is not seen: make it a parameter.
+    that it puts together itself is not in it: make it a parameter. See `farm.identity.reads`.
 
     Examples
     --------
@@ -62,6 +64,8 @@ class Identities:
         self._code: dict[tuple[frozenset[str], frozenset[str]], CodeDigest] = {}
         self._places: dict[str, Path | None] = {}
         self._contents: dict[Path, str] = {}
+        self._named: set[Path] = set()
+        self._covered: tuple[int, frozenset[str]] = (0, frozenset())
 
     def component(
         self, kind: Kind, name: str, alias: str | None, parameters: Mapping[str, Any]
@@ -77,9 +81,45 @@ class Identities:
         """Give a benchmark set's identity; see `benchmark_identity`."""
         return {"kind": "benchmark", "content": self._content(self._context.find(path, "stream.benchmark"))}
 
+    def name(self, recipe: JSON) -> None:
+        """Let `covers` know the files that the texts in a recipe name, whose content others give."""
+        places = (self._place(text) for text in _texts(recipe))
+        self._named |= {place for place in places if place is not None}
+
+    def covers(self, path: str) -> bool:
+        """Say whether a file's content is in what was given so far: code, and what parameters name.
+
+        Examples
+        --------
+        >>> identities = Identities(Path())
+        >>> _ = identities.component("monitor", "monitors.nearest:NearestNeighbours", None, {})
+        >>> [identities.covers(str(HOME / "monitors" / name)) for name in ("nearest.py", "weights_3.npz")]
+        [True, False]
+        """
+        named = {*self._contents, *self._named}
+        if self._covered[0] != (size := len(self._code) + len(named)):
+            files = {file for code in (testbed_digest(), *self._code.values()) for file in code.files}
+            beside = {place.parent / name for place in named if place.is_file() for name in mentioned(place)}
+            spelt = (spell(place) for place in files | named | beside for spell in _SPELLINGS)
+            self._covered = size, frozenset(spelt)
+        return any(place in self._covered[1] for spell in _SPELLINGS for place in _above(spell(path)))
+
+    def code_files(self) -> set[Path]:
+        """Give the files of the code of what was asked for so far."""
+        return {file for code in self._code.values() for file in code.files}
+
     def in_memory_is_current(self) -> bool:
         """Say whether what this process imported can only be the code of what was asked for."""
         return all(in_memory_is_current(code) for code in (testbed_digest(), *self._code.values()))
+
+    def written_since(self, when: float) -> list[Path]:
+        """Give the files of what was asked for that were written after a time, in seconds since 1970.
+
+        Of a folder of data, the folder, where it was added to or taken from.
+        """
+        code = [file for one in (testbed_digest(), *self._code.values()) for file in one.files]
+        states = {path: state_of(path) for path in [*code, *self._contents]}
+        return [path for path, state in states.items() if state is not None and state.newest > when * 1e9]
 
     def _made(self, kind: Kind, name: str, alias: str | None, parameters: JSON) -> dict[str, JSON]:
         known = installed()
@@ -148,6 +188,17 @@ class Identities:
                 digest = json_digest([digest, content_digest(path.parent, only=names)])
             self._contents[path] = digest
         return self._contents[path]
+
+
+_SPELLINGS = (os.path.abspath, os.path.realpath)
+"""A link is covered where it lies, and what it leads to where that lies."""
+
+
+def _above(path: str) -> Iterator[str]:
+    """Give a path and all folders that it lies in, but not the root."""
+    while len(path) > 1:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _is_file(path: Path) -> bool:

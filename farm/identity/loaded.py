@@ -13,12 +13,14 @@ from farm.identity.current import in_memory_is_current
 from farm.registry import Kind
 
 
-def loaded_identity(kind: Kind, component: Component, folder: Path) -> dict[str, JSON]:
+def loaded_identity(
+    kind: Kind, component: Component, folder: Path, identities: Identities | None = None
+) -> dict[str, JSON]:
     """Give the identity of a component that is in memory; raise where it would not tell all of it.
 
     See `farm.identity.component_identity`; here all parameters are in it, defaults too. A `UserError` says
     what is in the way: a class that was typed in, a parameter that is a function, code that was changed since
-    this process started.
+    this process started. `identities` is to know what was looked at for it.
 
     Examples
     --------
@@ -28,7 +30,7 @@ def loaded_identity(kind: Kind, component: Component, folder: Path) -> dict[str,
     """
     who = f"{kind} '{component.name}'"
     loaded_code(type(component), folder, who)
-    identities = Identities(folder)
+    identities = identities or Identities(folder)
     target = f"{type(component).__module__}:{type(component).__qualname__}"
     # It may tell its parameters in words of its own: what it was made with must be JSON as well.
     identities.component(kind, target, component.name, component._arguments)

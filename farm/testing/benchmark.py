@@ -16,10 +16,10 @@ import numpy as np
 
 from farm.api import Classifier, Images, IntArray, ModelSource, Monitor, Policy, Stream, Workload
 from farm.api import WorkloadSource as Source
-from farm.by_name import Named
+from farm.by_name import Named, make_fallback
 from farm.config import Experiment, MonitorSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, one_line
-from farm.experiment import _fallback, _stream
+from farm.experiment import _stream
 from farm.fitting import fit_monitors
 from farm.readouts import Readouts
 from farm.testbed import Testbed
@@ -212,7 +212,8 @@ class Benchmark:
             for name, spec in specs.items()
         }
         fallbacks = {
-            name: _fallback(spec.fallback or experiment.fallback, self._model) for name, spec in specs.items()
+            name: make_fallback(spec.fallback or experiment.fallback, self._model)
+            for name, spec in specs.items()
         }
         # Not from the testbed's cache: a test is of the code in memory, which it may have patched.
         with limited_threads(experiment.threads):

@@ -40,6 +40,12 @@ def hang(job, kept, progress):
     time.sleep(600)
 
 
+def hang_beside(job, kept, progress):
+    """Hang as long as a monitor's process is there."""
+    if Path(job.folder, "child").exists() and LEAKED:
+        time.sleep(600)
+
+
 def spin(job, kept, progress):
     progress.note("spinning")
     while True:
@@ -65,6 +71,52 @@ def leak(job, kept, progress):
         LEAKED.append(b"x" * 10_000_000)
         time.sleep(0.01)
     time.sleep(600)
+
+
+CHILD = """
+import sys, time
+held = []
+print("up", flush=True)
+while len(held) < int(sys.argv[1]):
+    held.append(b"x" * 10_000_000)
+    time.sleep(0.01)
+time.sleep(600)
+"""
+
+
+def leak_in_child(job, kept, progress, of_its_own=False, chunks=200):
+    """Start a process that leaks, in a session of its own if wanted, and come back at once."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(chunks)], stdout=subprocess.PIPE, start_new_session=of_its_own
+    )
+    child.stdout.readline()
+    Path(job.folder, "child").write_text(str(child.pid))
+    LEAKED.append(child)
+
+
+def leak_in_session(job, kept, progress):
+    leak_in_child(job, kept, progress, of_its_own=True)
+
+
+def leak_in_grandchild(job, kept, progress):
+    """Start a process that starts one that leaks, and wait for it."""
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}, '200'])"
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def keep_child(job, kept, progress):
+    """Start a process that takes 150 MB and keeps them."""
+    leak_in_child(job, kept, progress, chunks=15)
+    time.sleep(1)
+
+
+def share(job, kept, progress):
+    """Take 60 MB, and fork processes that have them as well, and no more."""
+    LEAKED.append(os.urandom(60_000_000))
+    for _ in range(4):
+        if os.fork() == 0:
+            time.sleep(600)
+    time.sleep(0.5)
 
 
 def take_60(job, kept, progress):
@@ -161,7 +213,8 @@ BEHAVIOURS = {
     **{
         f.__name__: f
         for f in (
-            *(hang, spin, hold, hold_file, leak, take_60, kill, kill_once, kill_later, segfault),
+            *(hang, hang_beside, spin, hold, hold_file, leak, leak_in_child, leak_in_session),
+            *(leak_in_grandchild, keep_child, share, take_60, kill, kill_once, kill_later, segfault),
             *(end, leave_child, close_all, say, talk, rubbish, loop, keep, pipes, threads),
         )
     },

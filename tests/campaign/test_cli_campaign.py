@@ -278,6 +278,24 @@ def test_results_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
     assert main(["run", str(file), "--out", "one", "--quiet"]) == 0
     assert main(["run", str(file), "--out", "two", "--quiet", "--workers", "2"]) == 0
     check_same(cells(tmp_path / "one"), cells(tmp_path / "two"))
+    for folder, number in (("one", 1), ("two", 2)):
+        passes = [each for one in cells(tmp_path / folder).values() for each in one.run["passes"]]
+        assert {each["workers"] for each in passes} == {number}, "whose times can be compared with whose"
+    names = [
+        sorted(path.name for path in (tmp_path / folder / "cells").iterdir()) for folder in ("one", "two")
+    ]
+    assert names[0] == names[1], "it is in no key"
+
+
+def test_no_more_workers_are_told_than_there_are_cells(tmp_path: Path) -> None:
+    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet", "--workers", "3"]) == 0
+    file = small(tmp_path, monitors=["max-softmax", {"name": "energy", "as": "second"}, "entropy"])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    for one in cells(tmp_path / "out").values():
+        assert [(each["monitors"], each["workers"]) for each in one.run["passes"]] == [
+            (["max-softmax", "second"], 2),
+            (["entropy"], 1),
+        ]
 
 
 def test_a_cell_is_repeated_by_its_record(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

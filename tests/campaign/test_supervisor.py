@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from farm.campaign.jobs import Job, Limits
-from farm.campaign.processes import resident_bytes
+from farm.campaign.memory import resident_bytes
 from farm.campaign.supervisor import Interrupted, Supervisor
 
 COMPUTE = "computing:compute"
@@ -178,6 +178,39 @@ def test_a_monitor_that_leaks_is_left_out(supervisor, make_job):
         r"(\d{3} MB|\d\.\d GB) in scoring",
         outcome.failures["bad"],
     )
+
+
+@linux
+@pytest.mark.parametrize("does", ["leak_in_child", "leak_in_session", "leak_in_grandchild"])
+def test_a_monitor_whose_process_leaks_is_left_out(supervisor, make_job, tmp_path, does):
+    """Also while another monitor is at work, which is blamed for nothing; what leaked is ended."""
+    job = make_job(memory=300_000_000, good="nothing", bad=does, other="hang_beside")
+    outcome, _, _ = run(supervisor, job)
+    assert (outcome.state, list(outcome.failures)) == ("done", ["bad", "own"])
+    assert re.fullmatch(
+        r"monitor 'bad' took too much memory: the cell passed its memory limit of 300 MB, of which it took "
+        r"\d{3} MB in scoring",
+        outcome.failures["bad"],
+    )
+    if does != "leak_in_grandchild":
+        child = int((tmp_path / "child").read_text())
+        wait_until(lambda: not (resident_bytes(child) or 0))
+
+
+@linux
+def test_what_a_process_shares_with_those_it_forked_counts_once(supervisor, make_job):
+    empty = resident_bytes(run(supervisor, make_job(a="nothing"))[0].instances)
+    limit = empty + 60_000_000 + 60_000_000
+    outcome, news, _ = run(supervisor, make_job(memory=limit, a="share", b="nothing"))
+    assert (outcome.state, outcome.failures, notes(news)) == ("done", {"own": "of the cell"}, [])
+
+
+@linux
+def test_processes_that_earlier_cells_left_are_nobodys_fault(supervisor, make_job):
+    first = run(supervisor, make_job(cell="c1", a="keep_child"))[0]
+    second, news, _ = run(supervisor, make_job(cell="c2", memory=200_000_000, a="nothing"))
+    assert (second.state, second.failures, notes(news)) == ("done", {"own": "of the cell"}, [])
+    assert second.instances != first.instances
 
 
 def test_a_cell_that_hangs_by_itself_is_given_up(supervisor, make_job):

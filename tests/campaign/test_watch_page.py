@@ -9,6 +9,7 @@ import time
 import pytest
 
 from farm.campaign import watch_page
+from farm.campaign.memory import Memory
 from farm.campaign.watch_page import PageWriter, WatchPage
 
 MONITORS = ["quick", "slow", "third"]
@@ -26,11 +27,17 @@ def clock(monkeypatch):
     """Let a test say what time it is, and how much memory there is."""
 
     class Clock:
-        now, resident = 1000.0, 50_000_000
+        now, resident, children = 1000.0, 50_000_000, b""
 
-    monkeypatch.setattr(watch_page.time, "monotonic", lambda: Clock.now)
-    monkeypatch.setattr(watch_page._OwnMemory, "resident", lambda self: Clock.resident)
-    return Clock
+        def memory(self, **children):
+            of = {int(name.removeprefix("p")): amount for name, amount in children.items()}
+            return Memory(self.resident, self.resident + sum(of.values()), of)
+
+    clock = Clock()
+    monkeypatch.setattr(watch_page.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(watch_page.OwnMemory, "resident", lambda self: clock.resident)
+    monkeypatch.setattr(watch_page.OwnMemory, "children", lambda self: clock.children)
+    return clock
 
 
 def call(writer, clock, monitor, seconds=0.001, growth=0, doing="scoring"):
@@ -92,13 +99,13 @@ def test_memory_is_counted_above_what_the_process_had(page, clock):
         call(writer, clock, "quick", growth=30)
         call(writer, clock, "slow", growth=100)
         clock.resident += 40
-        culprit = page.culprit_of_memory(clock.resident)
+        culprit = page.culprit_of_memory(clock.memory())
         assert (culprit.monitor, culprit.amount, culprit.at_work) == ("slow", 100, False)
         clock.resident += 30
-        assert page.culprit_of_memory(clock.resident) is None  # 100 of 200
+        assert page.culprit_of_memory(clock.memory()) is None  # 100 of 200
         writer.begin("third", "fitting")
         clock.resident += 500
-        culprit = page.culprit_of_memory(clock.resident)
+        culprit = page.culprit_of_memory(clock.memory())
     assert (culprit.monitor, culprit.doing, culprit.amount, culprit.at_work) == (
         "third",
         "fitting",
@@ -109,14 +116,14 @@ def test_memory_is_counted_above_what_the_process_had(page, clock):
 
 def test_short_calls_are_looked_at_now_and_then_and_those_stand_for_the_others(page, clock):
     looks = []
-    resident = watch_page._OwnMemory.resident
+    resident = watch_page.OwnMemory.resident
     with PageWriter(page.descriptor, MONITORS) as writer:
-        watch_page._OwnMemory.resident = lambda self: looks.append(1) or resident(self)
+        watch_page.OwnMemory.resident = lambda self: looks.append(1) or resident(self)
         for _ in range(2000):
             call(writer, clock, "slow", seconds=0.0001, growth=1000)
             call(writer, clock, "quick", seconds=0.0001)
             clock.now += 0.0002
-        culprit = page.culprit_of_memory(clock.resident)
+        culprit = page.culprit_of_memory(clock.memory())
     assert culprit.monitor == "slow"
     assert 0.8 * 2_000_000 < culprit.amount < 1.2 * 2_000_000
     assert len(looks) < 2 * 2000 / 5, "asking for memory takes longer than such a call"
@@ -126,9 +133,65 @@ def test_memory_that_is_given_back_does_not_count(page, clock):
     with PageWriter(page.descriptor, MONITORS) as writer:
         call(writer, clock, "slow", growth=1000)
         call(writer, clock, "slow", growth=-1000)
-        assert page.culprit_of_memory(clock.resident) is None
+        assert page.culprit_of_memory(clock.memory()) is None
         clock.resident += 10
-        assert page.culprit_of_memory(clock.resident) is None
+        assert page.culprit_of_memory(clock.memory()) is None
+
+
+def start(clock, number):
+    clock.children += b"%d " % number
+
+
+def test_what_a_process_takes_is_taken_by_whoever_started_it(page, clock):
+    """Whenever it takes it: while others are at work, and long after its monitor came back."""
+    start(clock, 7)
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        call(writer, clock, "quick")
+        writer.begin("slow", "fitting")
+        start(clock, 8)
+        clock.now += 1
+        writer.end()
+        start(clock, 9)  # by the cell itself, between two calls
+        clock.now += 1
+        writer.begin("third", "scoring")
+        culprit = page.culprit_of_memory(clock.memory(p7=10, p8=100, p9=20))
+        assert (culprit.monitor, culprit.doing, culprit.amount) == ("slow", "fitting", 100)
+        assert page.culprit_of_memory(clock.memory(p7=10, p8=20, p9=100)) is None
+        assert page.culprit_of_memory(clock.memory(p7=100, p8=20, p9=10)) is None
+        start(clock, 10)  # not on the page yet
+        assert page.culprit_of_memory(clock.memory(p8=20, p10=100)).monitor == "third"
+        writer.end()
+        call(writer, clock, "quick")
+        assert page.culprit_of_memory(clock.memory(p8=20, p10=100)).monitor == "third"
+
+
+def test_what_a_monitor_and_its_processes_take_adds_up(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        writer.begin("slow", "scoring")
+        for number in (7, 8):
+            start(clock, number)
+        clock.resident += 30
+        clock.now += 1
+        writer.end()
+        call(writer, clock, "quick", growth=50)
+        culprit = page.culprit_of_memory(clock.memory(p7=20, p8=20))
+        assert (culprit.monitor, culprit.amount) == ("slow", 70)
+        clock.children = b"8 "
+        call(writer, clock, "quick")
+        assert page.culprit_of_memory(clock.memory(p8=20)) is None
+
+
+def test_of_very_many_processes_the_first_have_a_place(page, clock):
+    with PageWriter(page.descriptor, MONITORS) as writer:
+        writer.begin("slow", "scoring")
+        for number in range(1, 1001):
+            start(clock, number)
+        clock.now += 1
+        writer.end()
+        assert page.culprit_of_memory(clock.memory(p1=100)).monitor == "slow"
+        assert page.culprit_of_memory(clock.memory(p1000=100)) is None
+        call(writer, clock, "quick", growth=1)
+    assert page.culprit_of_memory(clock.memory(p1=100)).amount == 100
 
 
 def test_a_name_that_is_none_of_the_cells_is_nobodys(page, clock):
@@ -167,7 +230,8 @@ def test_what_is_too_long_is_cut_and_what_is_torn_is_read(page, clock):
     for torn in (b"\xff" * 8, b"\x7f" * 8):
         for place in range(0, 40, 8):
             page._page[place : place + 8] = torn
-            for seen in (page.at_work(), page.culprit_of_time(10, clock.now), page.culprit_of_memory(10**9)):
+            of_memory = page.culprit_of_memory(Memory(10**9, 10**9))
+            for seen in (page.at_work(), page.culprit_of_time(10, clock.now), of_memory):
                 assert seen is None or seen.monitor in MONITORS
 
 
@@ -200,7 +264,8 @@ def test_another_process_writes_it_with_the_same_clock(page):
     culprit = page.culprit_of_time(limit=1000, now=after + 1000)
     assert (culprit.monitor, culprit.at_work) == ("slow", True)
     assert 1000 < culprit.amount < 1000 + after - before
-    assert page.culprit_of_memory(page.resident_before + 50_000_000).monitor == "slow"
+    resident = page.resident_before + 50_000_000
+    assert page.culprit_of_memory(Memory(resident, resident)).monitor == "slow"
 
 
 def test_own_memory_is_seen_to_grow(page):
@@ -210,7 +275,8 @@ def test_own_memory_is_seen_to_grow(page):
         writer.begin("slow", "scoring")
         taken = b"x" * 200_000_000
         writer.end()
-        culprit = page.culprit_of_memory(page.resident_before + len(taken))
+        resident = page.resident_before + len(taken)
+        culprit = page.culprit_of_memory(Memory(resident, resident))
     assert culprit.monitor == "slow"
     assert culprit.amount == pytest.approx(2e8, rel=0.1)
 

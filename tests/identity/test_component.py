@@ -283,3 +283,25 @@ def test_a_plan_says_whether_its_code_can_be_what_is_in_memory(home, monkeypatch
     assert plan.in_memory_is_current()
     os.utime(home / "mine.py", (time.time() + 2000,) * 2)
     assert not plan.in_memory_is_current()
+
+
+def test_a_plan_tells_which_of_its_files_were_written_since(home) -> None:
+    (home / "mine.py").write_text("import helping\nclass Mine: pass\n")
+    (home / "helping.py").write_text("")
+    (home / "table.csv").write_text("1")
+    (home / "images").mkdir()
+    (home / "other.py").write_text("")
+    for file in home.iterdir():
+        os.utime(file, (1e9, 1e9))
+    plan = Identities(home)
+    plan.component("monitor", "mine:Mine", None, {"table": "table.csv", "images": "images"})
+    now = time.time() + 0.1  # a file's times are those of a slower clock
+    assert set(plan.written_since(now - 1000)) >= {home / name for name in ("mine.py", "table.csv", "images")}
+    assert plan.written_since(now) == []
+    while time.time() < now + 0.1:
+        time.sleep(0.02)
+    for name in ("helping.py", "other.py", "images/new.png"):
+        (home / name).write_text("")
+    assert plan.written_since(now) == [home / "helping.py", home / "images"]
+    (home / "mine.py").unlink()
+    assert plan.written_since(now) == [home / "helping.py", home / "images"]

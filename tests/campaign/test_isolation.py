@@ -1,0 +1,228 @@
+"""Whose fault it is: what one monitor costs, what a cell, and what nobody."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from farm.cli import main
+from tests.campaign.small import campaign, cells, monitors_of, written
+
+MODULE = '''
+import errno
+from pathlib import Path
+from farm.api import Monitor
+
+class Plain(Monitor):
+    """A monitor of somebody's own."""
+    def _fit(self, data): return {}
+    def _load(self, state): pass
+    def _score(self, observation): return -observation.confidence
+
+class Spills(Plain):
+    """Writes what it sees to a disk that is full."""
+    def __init__(self, *, where="score", number=errno.ENOSPC):
+        self._where, self._number = where, number
+
+    def _fit(self, data):
+        self._spill("fit")
+        return {}
+
+    def _score(self, observation):
+        self._spill("score" if self._calibration is None else "stream")
+        return super()._score(observation)
+
+    def _spill(self, where):
+        if where == self._where and not Path("space").exists():
+            raise OSError(self._number, "nothing can be written")
+'''
+
+
+LEAKS = (
+    MODULE
+    + '''
+import time
+from multiprocessing import get_context
+
+def leak():
+    held = []
+    while True:
+        held.append(b"x" * 10_000_000)
+        time.sleep(0.005)
+
+class Leaks(Plain):
+    """Starts a process that leaks as soon as the stream begins, and comes back at once."""
+    def __init__(self):
+        self._started = False
+
+    def _score(self, observation):
+        if not self._started:
+            get_context("fork").Process(target=leak, daemon=True).start()
+            self._started = True
+        return super()._score(observation)
+
+class Slow(Plain):
+    """Is at work nearly all the time."""
+    def _score(self, observation):
+        time.sleep(0.1)
+        return super()._score(observation)
+'''
+)
+
+
+@pytest.fixture(autouse=True)
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def small(folder: Path, module: str = MODULE, **changes: object) -> Path:
+    """Write a campaign of one cell, and a module beside it."""
+    own = folder / "mine.py"
+    own.write_text(module, encoding="utf-8")
+    old = time.time() - 60  # code that is younger than a process is not trusted to be what it runs
+    os.utime(own, (old, old))
+    values = {"faultloads": ["gaussian-noise"], "severities": [1], "seeds": [0], **changes}
+    return written(folder, campaign(**values))
+
+
+def failures(folder: Path) -> dict[str, str]:
+    """Give why monitors of the only cell failed."""
+    (one,) = cells(folder).values()
+    return {entry["name"]: entry["failure"] for entry in one.run["monitors"] if entry["failure"]}
+
+
+@pytest.mark.parametrize("where", ["fit", "score", "stream"])
+def test_a_full_disk_that_a_monitor_meets_is_not_its_fault(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], where: str
+) -> None:
+    spills = {"name": "mine:Spills", "as": "spills", "where": where}
+    file = small(tmp_path, monitors=["max-softmax", spills])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = capfd.readouterr().err
+    assert "monitor 'spills' failed in" in told
+    assert "nothing can be written" in told
+    assert "what is finished is kept: run it again to go on" in told
+    assert not cells(tmp_path / "out")
+    assert not list((tmp_path / "out/failed").iterdir())
+    (tmp_path / "space").touch()
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0, capfd.readouterr().err
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax", "spills"]
+
+
+def test_any_other_error_of_the_system_is_the_monitors_own(tmp_path: Path) -> None:
+    file = small(tmp_path, monitors=["max-softmax", {"name": "mine:Spills", "as": "spills", "number": 5}])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    assert list(failures(tmp_path / "out")) == ["spills"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs what only Linux tells")
+def test_a_monitor_whose_process_leaks_costs_its_cell_no_more_than_itself(tmp_path: Path) -> None:
+    file = small(
+        tmp_path,
+        LEAKS,
+        monitors=["mine:Slow", "mine:Leaks", "max-softmax"],
+        limits={"seconds": 120, "memory_gb": 1.2},
+        stream={"length": 30},
+        batch_size=1,
+    )
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = failures(tmp_path / "out")
+    assert list(told) == ["mine:Leaks"], "whoever else is at work meanwhile is not to blame"
+    assert "took too much memory: the cell passed its memory limit of 1.2 GB" in told["mine:Leaks"]
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["mine:Slow", "max-softmax"]
+
+
+SECOND = (
+    MODULE
+    + '''
+from farm.api import ModelSource
+from farm.testing.fakes import TinyModel
+
+class Second(ModelSource):
+    """A classifier that may not be there, may count other classes, or be the first one."""
+    def __init__(self, *, weights=None, way=""):
+        self._weights, self._way = weights, way
+
+    def classifier(self, workload, context):
+        if self._weights:
+            context.find(self._weights, "fallback.weights")
+        if self._way == "raises":
+            raise KeyError("no such layer")
+        if self._way == "full" and not Path("space").exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        made = TinyModel().classifier(workload, context)
+        if self._way == "other":
+            made.classes = made.classes[::-1]
+        return made
+'''
+)
+
+
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ({"way": "raises"}, "its fallback 'mine:Second' cannot be made: KeyError: 'no such layer'"),
+        (
+            {"weights": "gone.pt"},
+            "its fallback 'mine:Second' cannot be made: fallback.weights: 'gone.pt' is not there in",
+        ),
+        (
+            {"way": "other"},
+            "counts other classes than classifier 'means'; expected the same, in the same order",
+        ),
+    ],
+)
+def test_a_fallback_that_cannot_be_had_costs_only_those_that_fall_back_on_it(
+    tmp_path: Path, way: dict[str, str], reason: str
+) -> None:
+    second = {"name": "mine:Second", **way}
+    monitors = [
+        "max-softmax",
+        {"name": "mine:Plain", "as": "a", "fallback": second},
+        {"name": "mine:Plain", "as": "b", "fallback": second},
+        {"name": "mine:Plain", "as": "c", "fallback": "last"},
+    ]
+    file = small(tmp_path, SECOND, monitors=monitors)
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = failures(tmp_path / "out")
+    assert list(told) == ["a", "b"]
+    for name, why in told.items():
+        assert why.startswith(f"monitor '{name}': its fallback")
+        assert reason in why
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax", "c"]
+    assert main(["verify", "out"]) == 0
+
+
+def test_in_an_experiment_of_its_own_it_is_the_users_mistake(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    second = {"name": "mine:Second", "weights": "gone.pt"}
+    small(tmp_path, SECOND)
+    values = campaign(monitors=["max-softmax", {"name": "mine:Plain", "fallback": second}])
+    for key in ("faultloads", "severities", "seeds"):
+        del values[key]
+    file = written(tmp_path, values, "experiment.yaml")
+    assert main(["run", str(file), "--out", "one"]) == 2
+    assert "farm: fallback.weights: 'gone.pt' is not there in" in capfd.readouterr().err
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_full_disk_that_a_fallback_meets_is_nobodys_fault(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    second = {"name": "mine:Second", "way": "full"}
+    file = small(tmp_path, SECOND, monitors=[{"name": "mine:Plain", "fallback": second}])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    assert "run it again to go on" in capfd.readouterr().err
+    assert not cells(tmp_path / "out")
+    (tmp_path / "space").touch()
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["mine:Plain"]

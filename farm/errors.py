@@ -19,7 +19,6 @@ A message is one line: what, where, which value, what was expected, what to try.
 from __future__ import annotations
 
 import difflib
-import errno
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -66,33 +65,6 @@ class ComponentFailure(Failure):
 
 class StorageError(Failure):
     """Something could not be written or read for the machine's sake."""
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-def is_full_disk(error: BaseException) -> bool:
-    """Say whether a full disk is behind an error, whatever was made of it on the way.
-
-    That is the machine's fault, and of nobody who met it.
-
-    Examples
-    --------
-    >>> full = OSError(errno.ENOSPC, "No space left on device")
-    >>> failure = ComponentFailure("it failed")
-    >>> failure.__cause__ = full
-    >>> is_full_disk(full), is_full_disk(failure), is_full_disk(ComponentFailure("it failed"))
-    (True, True, False)
-    """
-    seen: list[BaseException] = []
-    one: BaseException | None = error
-    while one is not None and one not in seen:
-        if isinstance(one, StorageError) or (isinstance(one, OSError) and one.errno in _FULL):
-            return True
-        seen.append(one)
-        # What came before it as a traceback would show it.
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
-    return False
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -82,7 +82,6 @@ class FittedMonitors:
         surroundings = self._surroundings(classifier, workload, seed)
         if surroundings is None:
             return {}
-        self._data.name(workload.recipe)
         if self._reads([self._model], f"nothing fitted on classifier '{classifier.name}' is kept: its code"):
             return {}
         identities = {monitor.name: self._identity(monitor) for monitor in monitors}
@@ -151,6 +150,7 @@ class FittedMonitors:
         try:
             around = circumstances(classifier, self._source, threads=self._threads, folder=self._folder)
             loaded_identity("model", self._source, self._folder, self._model)
+            files = self._data.files_of(workload.recipe)
         except FarmError:
             return None
         return {
@@ -158,6 +158,8 @@ class FittedMonitors:
             "train": workload.train.content_hash,
             "validation": workload.validation.content_hash,
             "classes": workload.classes,
+            # Of its folders all, since a monitor may read there what is no image.
+            "files": files,
             "seed": seed,
         }
 

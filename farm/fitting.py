@@ -21,8 +21,9 @@ from farm.api import (
     Workload,
     read_only,
 )
-from farm.errors import Failure, RequirementError, StorageError, is_full_disk
+from farm.errors import Failure, RequirementError
 from farm.fitted import FittedMonitors
+from farm.full_disk import stop_where_full
 from farm.watch import NoWatch, Watch
 
 # Fits and thresholds do not depend on the batch size that a stream is run with.
@@ -149,8 +150,7 @@ def fit_monitors(
             else:
                 fitted.fit(monitor, key, classifier, material.validation, fit, partial(_watched, watch))
         except Failure as failure:
-            if is_full_disk(failure):
-                raise StorageError(str(failure)) from failure
+            stop_where_full(str(failure), failure)
             failures[monitor.name] = str(failure)
             progress.note(str(failure))
     return failures

@@ -130,14 +130,13 @@ class _Sources:
 
     def __init__(self, faultload: Faultload, context: FaultContext) -> None:
         self._who, self._base = f"faultload '{faultload.name}'", context.base
-        self.made_by, self._data = Identities(self._base.folder), Identities(self._base.folder)
-        self._data.name(context.workload.recipe)
+        self.made_by = Identities(self._base.folder)
 
     def check(self, recorder: Recorder | None = None) -> None:
         """Raise where code read what is in no key."""
         cache = self._base.cache
         apart = [cache.folder] if isinstance(cache, DiskCache) else []
-        if files := undeclared_by([self.made_by], [self._data], recorder, apart):
+        if files := undeclared_by([self.made_by], recorder=recorder, apart=apart):
             raise _ReadMore(f"{self._who}: its code, or the classifier's, {advice(files)}")
 
     def checked(self, blocks: Callable[[], Iterable[NDArray[Any]]]) -> Iterator[NDArray[Any]]:
@@ -172,6 +171,7 @@ def _key(
         "seed": base.seed,
         # All of its splits: a surrogate is trained on them, and a fault may show instances of others.
         "workload": context.workload.content_hash,
+        "files": made_by.files_of(context.workload.recipe),
         "targets": targets.split.content_hash,
         "drawn": _digest(targets.indices[drawn]),
         "labels": _digest(targets.labels[drawn]),

@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 
 from farm.api import JSON, ArrayImages, Context, Split, State, Workload, WorkloadSource, check_workload
 from farm.cache import DiskCache
-from farm.errors import UserError
+from farm.component_cache import ComponentCache, NotKept
 from farm.identity.circumstances import surroundings
-from farm.identity.component import Identities
-from farm.identity.loaded import loaded_identity
-from farm.identity.reads import Recorder
-from farm.identity.undeclared import advice, undeclared_by
 from farm.plain_arrays import pack, unpack
 
 KIND: Final = "workloads"
@@ -31,26 +27,17 @@ def load_workload(source: WorkloadSource, context: Context, *, contents: bool = 
     """
     if not source.rendered or not isinstance(context.cache, DiskCache):
         return source.load(context, contents=contents)
-    cache, made_by = context.cache, Identities(context.folder)
     made: list[Workload] = []
 
-    def check(recorder: Recorder | None = None) -> None:
-        if files := undeclared_by([made_by], recorder=recorder, apart=[cache.folder]):
-            raise _NotKept(f"its code {advice(files)}")
-
     def make() -> State:
-        with Recorder() as recorder:
-            made.append(source.load(context, contents=contents))
-        check(recorder)
+        made.append(source.load(context, contents=contents))
         return _packed(made[0])
 
+    key = {"format": FORMAT, "seed": context.seed, **surroundings(context.threads)}
     try:
-        key = _key(source, context, made_by)
-        check()
-        kept = cache.arrays(KIND, key, make)
-    except _NotKept as error:
+        kept = ComponentCache("workload", source, context, context.cache).arrays(KIND, key, make)
+    except NotKept as error:
         context.progress.note(f"workload '{source.name}' is rendered anew each time: {error}")
-        return made[0] if made else source.load(context, contents=contents)
     if made:
         return made[0]
     workload = _restored(kept)
@@ -58,24 +45,11 @@ def load_workload(source: WorkloadSource, context: Context, *, contents: bool = 
     return workload
 
 
-class _NotKept(Exception):  # noqa: N818 - no error: it is rendered as if nothing were kept
-    """Why a workload cannot be found again by what made it."""
-
-
-def _key(source: WorkloadSource, context: Context, made_by: Identities) -> dict[str, JSON]:
-    """Give everything that makes the images; `made_by` gets to know it."""
-    try:
-        identity = loaded_identity("workload", source, context.folder, made_by)
-    except UserError as error:
-        raise _NotKept(str(error)) from error
-    return {"format": FORMAT, "workload": identity, "seed": context.seed, **surroundings(context.threads)}
-
-
 def _packed(workload: Workload) -> State:
     arrays: dict[str, NDArray[Any]] = {}
     for part, split in enumerate(workload.splits):
         if not isinstance(split.images, ArrayImages):
-            raise _NotKept(f"the images of its split '{split.name}' are not in memory")
+            raise NotKept(f"the images of its split '{split.name}' are not in memory")
         arrays[f"{part} images"] = split.images.array
         for column in COLUMNS:
             if (values := getattr(split, column)) is not None:
@@ -91,7 +65,7 @@ def _packed(workload: Workload) -> State:
     try:
         return pack(arrays, record)
     except (TypeError, ValueError) as error:
-        raise _NotKept(str(error)) from error
+        raise NotKept(str(error)) from error
 
 
 def _restored(kept: State) -> Workload:

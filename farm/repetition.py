@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from farm.config import Experiment, parse_experiment
 from farm.errors import DataError
 from farm.files import read_record
+from farm.identity.undeclared import Since
 from farm.readouts import SCHEMA, TIME_COLUMNS, Readouts
 
 
@@ -25,10 +26,15 @@ def repeat_of(path: Path) -> tuple[Experiment, Path]:
 def recorded(path: Path) -> tuple[dict[str, Any], Path]:
     """Read what was run, not yet checked, and where; here, where that is not told or not there."""
     record = read_record(path, SCHEMA, ["experiment"])
-    values, home = record["experiment"], record.get("home")
+    values = record["experiment"]
     if not isinstance(values, dict):
         raise DataError(f"{path}: experiment is {values!r}; expected keys and values: was it edited?")
-    return values, Path(home) if isinstance(home, str) and Path(home).is_dir() else Path()
+    return values, _home(record)
+
+
+def _home(record: Mapping[str, Any]) -> Path:
+    home = record.get("home")
+    return Path(home) if isinstance(home, str) and Path(home).is_dir() else Path()
 
 
 def differences(first: Readouts, second: Readouts) -> list[str]:
@@ -59,7 +65,7 @@ def explanations(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[st
     >>> explanations({"threads": 1, "seed": 0}, {"threads": 2, "seed": 0})
     ['threads: 1 in the first run, 2 in the second']
     """
-    told = []
+    told = [f"data that no parameter names: {change}" for change in Since(_home(first)).changes(first)]
     for name, path in _EXPLAIN.items():
         one, other = (_at(record, path) for record in (first, second))
         if isinstance(one, Mapping) and isinstance(other, Mapping):

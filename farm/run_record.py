@@ -11,7 +11,8 @@ import numpy as np
 
 from farm import provenance, registry
 from farm.api import Monitor, Workload
-from farm.errors import StorageError, is_full_disk, one_line
+from farm.errors import one_line
+from farm.full_disk import stop_where_full
 from farm.readouts import Readouts
 from farm.sut import SystemUnderTest
 
@@ -90,10 +91,9 @@ def cannot_tell(monitor: Monitor) -> str | None:
     """Say why a monitor cannot tell what its record has of it, if so: then it alone failed."""
     try:
         json.dumps([monitor.nbytes, dict(monitor.notes())], allow_nan=False)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is its own failure
         why = f"monitor '{monitor.name}' failed in its notes: {one_line(error)}"
-        if is_full_disk(error):
-            raise StorageError(why) from error
+        stop_where_full(why, error)
         return why
     return None
 

@@ -30,9 +30,10 @@ from farm.api import (
     Verdict,
     generator,
 )
-from farm.errors import ComponentFailure, ExperimentError, FarmError, StorageError, is_full_disk, one_line
+from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line
 from farm.fallback import Fallback, NoFallback, SecondClassifier, check_second
 from farm.fitting import union_of_layers
+from farm.full_disk import stop_where_full
 from farm.prefetch import ahead
 from farm.watch import NoWatch, Watch
 
@@ -176,8 +177,7 @@ class SystemUnderTest:
         who = f"monitor '{monitor.name}'"
         told = str(error) if str(error).startswith(who) else f"{who}: {error}"
         where = f" (in the batch that begins with '{batch.ids[0]}')" if batch is not None else ""
-        if is_full_disk(error):
-            raise StorageError(told + where) from error
+        stop_where_full(told + where, error)
         self.failures[monitor.name] = told + where
 
     def _in_turn(self) -> Sequence[Monitor]:

@@ -34,11 +34,13 @@ from farm.api import (
 )
 from farm.by_name import Named, fallback_source, make_named, make_order
 from farm.cache import DiskCache
+from farm.component_cache import ComponentCache
 from farm.config import FaultSpec, MonitorSpec, OrderSpec, rule_for
-from farm.errors import ComponentFailure, ExperimentError, is_full_disk, one_line, suggestion
+from farm.errors import ComponentFailure, ExperimentError, one_line, suggestion
 from farm.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.fitted import FittedMonitors
 from farm.fitting import fit_monitors
+from farm.full_disk import stop_where_full
 from farm.identity import reads
 from farm.kept import Kept
 from farm.readouts import Readouts
@@ -126,9 +128,14 @@ class Testbed:
         made = source if isinstance(source, ModelSource) else make_named("model", source)
         recipe = cast(ModelSource, made)
 
+        context = self.context
+        if isinstance(context.cache, DiskCache):
+            own = ComponentCache("model", recipe, context, context.cache, data=workload.recipe)
+            context = replace(context, cache=own)
+
         def make() -> Classifier:
-            with limited_threads(self.context.threads):
-                return recipe.classifier(workload, self.context)
+            with limited_threads(context.threads):
+                return recipe.classifier(workload, context)
 
         task: dict[str, Any] = {}
         if self._kept is not None:
@@ -221,9 +228,11 @@ class Testbed:
         try:
             return SecondClassifier(self.classifier(source, workload))
         except (Exception, SystemExit) as error:
-            if strict or is_full_disk(error):
+            if strict:
                 raise
-            return f"fallback '{source.name}' cannot be made: {one_line(error)}"
+            why = f"fallback '{source.name}' cannot be made: {one_line(error)}"
+            stop_where_full(why, error)
+            return why
 
     def stream(
         self,

@@ -175,6 +175,9 @@ def test_what_is_asked_of_a_monitor_that_failed_cannot_be_judged(here, capsys, u
     found = json.loads(out)
     assert (code, found["exit_code"]) == (1, 1)
     assert found["counts"] == {"error": 2, "fail": 0, "undecided": 0, "pass": 1}
+    for one in found["verdicts"]:
+        if one["verdict"] == "error":
+            assert (one["value"], one["low"], one["high"], one["undefined"]) == (None, None, None, {})
     told = "poor: could not be judged, because the monitor failed: singular"
     root = ET.parse("out.xml").getroot()
     assert (root.get("failures"), root.get("errors")) == ("0", "3"), "and one for the monitor itself"

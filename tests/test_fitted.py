@@ -524,6 +524,9 @@ class Named(Reading):
         self._path = path
     def _shifted(self): return float((HERE / self._path).read_text())
 
+class Among(Reading):
+    def _shifted(self): return float((HERE / "pictures" / f"shift_{9}").read_text())
+
 class Images:
     def __init__(self, inside, path):
         self.inside, self.path, self.shape = inside, path, inside.shape
@@ -611,6 +614,15 @@ def test_training_images_that_are_read_in_a_fit_are_no_reason(bed, notes, own) -
         fitted(bed, own.Reading(), source=own.Source(folder="pictures"))
     assert own.FITS == ["reading"], "though one module has both"
     assert notes.said == ["1 fitted monitor found in the cache"]
+
+
+def test_a_file_among_the_images_is_in_the_key(bed, tmp_path, own) -> None:
+    monitors = [own.Among(), own.Among()]
+    for monitor, shift in zip(monitors, ("0.25", "0.75"), strict=True):
+        (tmp_path / "pictures" / "shift_9").write_text(shift)
+        fitted(bed, monitor, source=own.Source(folder="pictures"))
+    first, second = (monitor.state["mean"] for monitor in monitors)
+    np.testing.assert_allclose(second, first + 0.5, rtol=1e-6)
 
 
 def test_on_a_classifier_whose_code_read_what_nothing_names_nothing_is_kept(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import farm.identity.loaded
+import farm.identity.reads
 from farm.api import ArrayImages, Context, NoCache, Split, Workload, WorkloadSource
 from farm.cache import DiskCache
 from farm.errors import DataError, RequirementError
@@ -49,8 +50,10 @@ class Stripes(WorkloadSource):
 
 
 @pytest.fixture(autouse=True)
-def counted_anew() -> None:
-    Stripes.renderings = 0
+def as_in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stripes, "renderings", 0)
+    for name in ("_opened", "_forgotten"):
+        monkeypatch.setattr(farm.identity.reads, name, type(getattr(farm.identity.reads, name))())
 
 
 @pytest.fixture
@@ -117,7 +120,7 @@ def test_other_code_or_another_machine_renders_anew(
 ) -> None:
     load_workload(Stripes(), context)
     with monkeypatch.context() as patch:
-        patch.setattr("farm.rendered.loaded_identity", lambda *_: {"code": "other"})
+        patch.setattr("farm.component_cache.loaded_identity", lambda *_: {"code": "other"})
         load_workload(Stripes(), context)
     monkeypatch.setattr("farm.identity.circumstances.provenance.versions", lambda: {"numpy": "0.1"})
     load_workload(Stripes(), context)
@@ -130,7 +133,7 @@ def test_what_cannot_be_told_is_not_kept(
     def unknown(*_: object) -> None:
         raise RequirementError("workload 'stripes': its class was typed in")
 
-    monkeypatch.setattr("farm.rendered.loaded_identity", unknown)
+    monkeypatch.setattr("farm.component_cache.loaded_identity", unknown)
     load_workload(Stripes(), context)
     load_workload(Stripes(), context)
     assert Stripes.renderings == 2

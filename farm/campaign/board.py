@@ -28,7 +28,7 @@ class Board(ABC):
     """Shows a campaign, and follows its course. May be told things from several threads."""
 
     def __init__(self, console: Console) -> None:
-        self._console, self._lock = console, threading.RLock()
+        self._console, self._lock, self._noted = console, threading.RLock(), set[str]()
         self.course = Course(name="", total=0, done=0)
         """What is known by now."""
 
@@ -63,10 +63,11 @@ class Board(ABC):
             self._changed(self.course.begin(cell, worker))
 
     def news(self, news: News) -> None:
-        """Show what a cell does."""
+        """Show what a cell does; of a note that many make, the first. Their logs have them all."""
         with self._lock:
             running = self.course.news(news)
-            if news.note:
+            if (fact := news.note.removeprefix(f"{running.title}: ")) and fact not in self._noted:
+                self._noted.add(fact)
                 self.note(news.note)
             self._changed(running)
 

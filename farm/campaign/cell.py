@@ -25,14 +25,12 @@ from farm.config import Experiment, parse_experiment
 from farm.errors import DataError, UserError
 from farm.experiment import assemble, run_assembled
 from farm.identity.reads import Recorder, read_by
-from farm.identity.undeclared import advice, digests, undeclared
+from farm.identity.undeclared import UNDECLARED, advice, digests, undeclared
 from farm.kept import Kept
 from farm.readouts import Readouts
 from farm.repetition import differences
 from farm.watch import Watch
 
-UNDECLARED = "undeclared"
-"""The key under which a pass's record has the content of files that were read and are in no key, if any."""
 OF_THE_PASS = ("seconds", "peak_memory_bytes", "versions", "hardware", "testbed_commit", "experiment_commit")
 """What a record tells of the pass in which monitors ran, and not of the cell."""
 

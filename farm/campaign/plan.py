@@ -15,7 +15,7 @@ from farm.campaign.jobs import Job, Limits
 from farm.campaign.keys import KeyMaker, Keys
 from farm.campaign.spec import Campaign, Cell
 from farm.errors import DataError, ExperimentError, StorageError
-from farm.identity.undeclared import content_now, difference
+from farm.identity.undeclared import Since
 from farm.readouts import checked_record
 
 CellState = Literal["done", "failed", "partial", "missing"]
@@ -170,10 +170,9 @@ class _Shelf:
     """The cells' folders that are there; each is read and checked at most once, and only when asked for."""
 
     def __init__(self, folder: CampaignFolder, home: Path) -> None:
-        self._folder, self._home = folder, home
+        self._folder, self._since = folder, Since(home)
         self._names = folder.cell_folders()
         self._records: dict[str, dict[str, Any] | None] = {}
-        self._contents: dict[str, str | None] = {}
         self.damaged: dict[str, str] = {}
         self.stale: dict[str, str] = {}
         self.earlier: list[str] = []
@@ -201,16 +200,8 @@ class _Shelf:
     def why_stale(self, name: str) -> str:
         """Say which files that were read for a cell and are in no key are others now; nothing where none."""
         if name not in self.stale:
-            record = self.record(name) or {"passes": []}
-            read = [pair for one in record["passes"] for pair in one.get("undeclared", {}).items()]
-            told = [difference(file, digest, self._content(file)) for file, digest in read]
-            self.stale[name] = "; ".join(dict.fromkeys(one for one in told if one))
+            self.stale[name] = "; ".join(self._since.changes(self.record(name) or {}))
         return self.stale[name]
-
-    def _content(self, file: str) -> str | None:
-        if file not in self._contents:
-            self._contents[file] = content_now(file, self._home)
-        return self._contents[file]
 
 
 def _failures(record: Mapping[str, Any]) -> dict[str, str]:

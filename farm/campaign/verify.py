@@ -13,6 +13,7 @@ from farm.campaign.housekeeping import orphans
 from farm.campaign.whole_run import damages
 from farm.errors import DataError
 from farm.files import read_json
+from farm.identity.undeclared import Since
 from farm.run_folders import planned_cells
 
 Kind = Literal["damaged", "missing", "failed", "remark"]
@@ -43,7 +44,10 @@ def verify(folder: Path | str) -> list[Finding]:
         raise DataError(f"{path} is no folder; expected a campaign's or a run's, which `farm run` wrote")
     if CampaignFolder.is_campaign(path):
         return list(_campaign(CampaignFolder(path)))
-    return list(_run(path, path.name))
+    found = list(_run(path, path.name))
+    if not any(finding.bad for finding in found):
+        found += _stale(path.name, [read_json(path / "run.json")])
+    return found
 
 
 def _campaign(folder: CampaignFolder) -> Iterator[Finding]:
@@ -64,6 +68,7 @@ def _campaign(folder: CampaignFolder) -> Iterator[Finding]:
     yield from _left_over(folder, [cell for cell, _ in planned])
     yield from _mixtures(folder.path.name, records)
     yield from _data_apart(folder.path.name, records)
+    yield from _stale(folder.path.name, records)
 
 
 def _absent(folder: CampaignFolder, cell: Mapping[str, Any]) -> Finding:
@@ -173,6 +178,21 @@ def _data_apart(where: str, records: list[Mapping[str, Any]]) -> Iterator[Findin
             if len(digests) > 1:
                 told = f"{len(digests)} different contents of {what} in the cells of {', seed '.join(of[:2])}"
                 yield Finding("damaged", where, f"{told}; were data changed that no parameter names?")
+
+
+def _stale(where: str, records: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Tell of cells made with data that are others now: whole, but `farm run` would not take them as done.
+
+    Where the experiment's folder is not here, nobody can look.
+    """
+    homes = [Path(str(record.get("home"))) for record in records]
+    since = {home: Since(home) for home in homes if home.is_dir()}
+    pairs = zip(homes, records, strict=True)
+    told = [changes for home, record in pairs if home in since and (changes := since[home].changes(record))]
+    if told:
+        why = _listed(dict.fromkeys(change for changes in told for change in changes))
+        what = f"{_count(len(told), 'stale cell')}, made with data that no parameter names: {why}"
+        yield Finding("remark", where, f"{what}; `farm run` of the campaign computes such cells again")
 
 
 def _count(n: int, what: str) -> str:

@@ -32,7 +32,8 @@ from typing import Any, TypeVar
 from farm.campaign.jobs import Job, News, Outcome, State
 from farm.campaign.logs import open_log
 from farm.campaign.watch_page import PageWriter
-from farm.errors import is_full_disk, one_line
+from farm.errors import one_line
+from farm.full_disk import is_full_disk
 from farm.kept import Kept
 from farm.watch import NoWatch, Watch
 

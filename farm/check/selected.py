@@ -155,11 +155,19 @@ def _monitors(runs: Sequence[Run], criterion: Criterion) -> tuple[str, ...]:
 
 
 def _failure(monitor: str, runs: Sequence[Run]) -> str | None:
-    """Say why a monitor failed, and in which run where there are several."""
+    """Say in a clause that a monitor failed and why, and in which run where there are several."""
     if monitor == CLASSIFIER:
         return None
     whys = [(run.name, why) for run in runs if (why := run.monitors[monitor].failure)]
     if not whys:
         return None
     name, why = whys[0]
-    return f"failed in {len(whys)} of {len(runs)} runs ({name}: {why})" if len(runs) > 1 else f"failed: {why}"
+    # Whoever tells of it has named the monitor already, and a failure's own words mostly begin with it.
+    bare = why.removeprefix(f"monitor '{monitor}'")
+    is_named = bare != why and bare.startswith((" ", ": its "))
+    if len(runs) > 1:
+        told = bare.lstrip(": ") if is_named else why
+        return f"the monitor failed in {len(whys)} of {len(runs)} runs ({name}: {told})"
+    if not is_named:
+        return f"the monitor failed: {why}"
+    return f"the monitor{bare}" if bare.startswith(" ") else f"the monitor's {bare.removeprefix(': its ')}"

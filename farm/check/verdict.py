@@ -104,7 +104,7 @@ def judge_criteria(
 
 def _judge(criterion: Criterion, found: Evidence, failure: str | None) -> tuple[Verdict, int | None, str]:
     if failure is not None:
-        return "error", None, f"could not be judged, because the monitor {failure}"
+        return "error", None, f"could not be judged, because {failure}"
     if not found.value.defined:
         # Nothing was shown, so nothing is met.
         return "fail", None, f"undefined: {found.value.reason}"

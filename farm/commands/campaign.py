@@ -80,7 +80,8 @@ def verify(options: argparse.Namespace) -> int:
         print(f"{finding.kind + ':':9} {finding.where}: {finding.what}")
     counts = Counter(finding.kind for finding in findings)
     told = ", ".join(f"{counts[kind]} {kind}" for kind in ("damaged", "missing", "failed") if counts[kind])
-    print(f"{options.folder}: {told or 'everything is there and whole'}")
+    whole = "everything is there and whole" + (", with what is said above" if findings else "")
+    print(f"{options.folder}: {told or whole}")
     if bad:
         print("what is damaged or missing is computed by `farm run` of the campaign", file=sys.stderr)
     return int(bad)

@@ -64,7 +64,6 @@ class Identities:
         self._code: dict[tuple[frozenset[str], frozenset[str]], CodeDigest] = {}
         self._places: dict[str, Path | None] = {}
         self._contents: dict[Path, str] = {}
-        self._named: set[Path] = set()
         self._covered: tuple[int, frozenset[str]] = (0, frozenset())
 
     def component(
@@ -81,10 +80,9 @@ class Identities:
         """Give a benchmark set's identity; see `benchmark_identity`."""
         return {"kind": "benchmark", "content": self._content(self._context.find(path, "stream.benchmark"))}
 
-    def name(self, recipe: JSON) -> None:
-        """Let `covers` know the files that the texts in a recipe name, whose content others give."""
-        places = (self._place(text) for text in _texts(recipe))
-        self._named |= {place for place in places if place is not None}
+    def files_of(self, recipe: JSON) -> dict[str, JSON]:
+        """Give the content of the files and folders that the texts in a recipe name."""
+        return dict(sorted(self._told_by(set(_texts(recipe))).items()))
 
     def covers(self, path: str) -> bool:
         """Say whether a file's content is in what was given so far: code, and what parameters name.
@@ -96,11 +94,11 @@ class Identities:
         >>> [identities.covers(str(HOME / "monitors" / name)) for name in ("nearest.py", "weights_3.npz")]
         [True, False]
         """
-        named = {*self._contents, *self._named}
+        named = self._contents.keys()
         if self._covered[0] != (size := len(self._code) + len(named)):
             files = {file for code in (testbed_digest(), *self._code.values()) for file in code.files}
             beside = {place.parent / name for place in named if place.is_file() for name in mentioned(place)}
-            spelt = (spell(place) for place in files | named | beside for spell in _SPELLINGS)
+            spelt = (spell(place) for place in {*files, *named, *beside} for spell in _SPELLINGS)
             self._covered = size, frozenset(spelt)
         return any(place in self._covered[1] for spell in _SPELLINGS for place in _above(spell(path)))
 

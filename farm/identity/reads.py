@@ -20,6 +20,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -27,18 +28,22 @@ from typing import Any, Self
 from farm.registry import HOME, OUR_PACKAGES
 
 LIMIT = 100_000
-"""So many openings are remembered; whatever opens more in a long life forgets the first of them."""
+"""So many openings are remembered; of more, the folders of the first of them."""
+FORGOTTEN = "\0"
+"""Stands for the names of files in a folder that were opened and are forgotten; no file is called so."""
 ELSEWHERE = ""
 """Stands among the files of the code for that of a thread in which the testbed is not at work."""
 
 Opening = tuple[str, frozenset[str]]
 """The path as it was opened, made absolute, and the files of the code that asked for it."""
 
-_WRITES = os.O_WRONLY | os.O_RDWR
+_WRITES = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+"""What is opened to be read and changed in place (`r+`, and a memory map by default) is read, too."""
 _NOBODY: frozenset[str] = frozenset()
 _OUTSIDE = frozenset({ELSEWHERE})
 
 _opened: dict[Opening, float] = {}
+_forgotten: dict[Opening, float] = {}
 _written: dict[str, float] = {}
 _recorders: tuple[dict[Opening, float], ...] = ()
 _begun: list[bool] = []
@@ -95,7 +100,7 @@ class Recorder:
 
 def read_by(code: Collection[str]) -> dict[str, float]:
     """Give what was opened since `begin` for any of these files of code, with the time of the first."""
-    return _first(_opened, {_real(file) for file in code})
+    return _first({**_opened, **_forgotten}, {_real(file) for file in code})
 
 
 def written() -> dict[str, float]:
@@ -132,8 +137,6 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         if flags & _WRITES:
             _keep(_written, path, now)
             return
-        if path in _written:
-            return
         code = _callers(sys._getframe(1))
         if code is not _NOBODY and code is not _OUTSIDE:
             _keep(_opened, (path, code), now)
@@ -145,8 +148,14 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _keep(kept: dict[Any, float], key: Any, now: float) -> None:
     kept.setdefault(key, now)
-    if len(kept) > LIMIT:
-        kept.pop(next(iter(kept)), None)
+    if len(kept) <= LIMIT:
+        return
+    with suppress(RuntimeError, KeyError):  # another thread opens a file too, and does the same
+        first = next(iter(kept))
+        when = kept.pop(first)
+        if isinstance(first, tuple):
+            path, code = first
+            _forgotten.setdefault((f"{path.rpartition('/')[0]}/{FORGOTTEN}", code), when)
 
 
 def _callers(frame: FrameType | None) -> frozenset[str]:

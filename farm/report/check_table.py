@@ -54,7 +54,7 @@ def cells(judged: Judged) -> tuple[str, ...]:
 
 
 def check_json(checked: Checked) -> str:
-    """Write all of it; what is undefined is null, and `undefined` says why."""
+    """Write all of it; what is undefined is null, and `undefined` says why (of an error, `reason` does)."""
     record = {
         "criteria": checked.criteria,
         "runs": list(checked.runs),
@@ -151,6 +151,7 @@ def _indented(line: str) -> RenderableType:
 def _record(judged: Judged) -> dict[str, Any]:
     criterion, evidence = judged.criterion, judged.evidence
     measures = {"value": evidence.value, "low": evidence.low, "high": evidence.high}
+    reasons = {name: measure.reason for name, measure in measures.items() if not measure.defined}
     return {
         "criterion": criterion.text or str(criterion),
         "measure": criterion.measure,
@@ -163,7 +164,7 @@ def _record(judged: Judged) -> dict[str, Any]:
         "on": judged.where,
         "verdict": judged.verdict,
         **{name: _number(measure) for name, measure in measures.items()},
-        "undefined": {name: m.reason for name, m in measures.items() if not m.defined},
+        "undefined": {} if judged.verdict == "error" else reasons,
         "level": evidence.level,
         "n": evidence.n,
         "n_ood": evidence.n_ood,

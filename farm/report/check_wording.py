@@ -84,6 +84,8 @@ def level_words(judged: Judged) -> str:
 def size_words(judged: Judged) -> str:
     """Give how many instances there are, and in how many tracks (of times: measurements) they come."""
     n, tracks = judged.evidence.n, judged.evidence.n_groups
+    if judged.verdict == "error":
+        return DASH
     if _counted(judged) == "onsets":
         return f"{n:,} onsets"
     return f"{n:,}" if tracks >= n else f"{n:,} in {tracks:,}"
@@ -113,6 +115,18 @@ def evidence_lines(judged: Judged) -> Iterator[str]:
     yield f"criterion: {criterion_words(judged)}"
     yield f"monitor: {plain(judged.monitor)}"
     yield f"on: {plain(judged.where)}"
+    if judged.verdict != "error":  # of what was not judged there is nothing to tell, and the reason says why
+        yield from _measured_lines(judged)
+    if evidence.sets:
+        yield f"benchmark sets: {plain(listed(evidence.sets))}"
+    if evidence.counts:
+        yield f"counts: {', '.join(f'{name} {count:,}' for name, count in evidence.counts.items())}"
+    if evidence.method:
+        yield f"bounds: {plain(evidence.method)}"
+
+
+def _measured_lines(judged: Judged) -> Iterator[str]:
+    evidence = judged.evidence
     value = evidence.value
     yield f"value: {value_words(judged) if value.defined else f'undefined: {plain(str(value.reason))}'}"
     for name, end in (("lower", evidence.low), ("upper", evidence.high)):
@@ -123,12 +137,6 @@ def evidence_lines(judged: Judged) -> Iterator[str]:
     groups = "measurements" if judged.criterion.gated.kind == "time" else "tracks"
     within = f", in {evidence.n_groups:,} {groups}" if evidence.n_groups < evidence.n else ""
     yield f"{counted}: {evidence.n:,}{of}{within}"
-    if evidence.sets:
-        yield f"benchmark sets: {plain(listed(evidence.sets))}"
-    if evidence.counts:
-        yield f"counts: {', '.join(f'{name} {count:,}' for name, count in evidence.counts.items())}"
-    if evidence.method:
-        yield f"bounds: {plain(evidence.method)}"
 
 
 def _counted(judged: Judged) -> str:

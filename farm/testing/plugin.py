@@ -36,7 +36,10 @@ def running() -> pytest.Item | None:
 
 
 def open_sentences(item: pytest.Item) -> list[Any]:
-    """Give what a test has begun to say and not said yet; outside of its own code a list for nobody."""
+    """Give what a test has begun to say and not said yet, and its own fixtures before it.
+
+    What others begin (fixtures of a wider scope, whoever tears down) is in a list for nobody.
+    """
     return item.stash.get(_open, [])
 
 
@@ -74,8 +77,22 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Forget what an earlier attempt at the test ran."""
-    item.stash[_runs] = []
+    """Forget what an earlier attempt at the test ran, and what it began to say."""
+    item.stash[_runs], item.stash[_open] = [], []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+    """Leave alone what fixtures of a wider scope begin to say: other tests may end it."""
+    item = running()
+    begun = item.stash.get(_open, None) if item is not None and fixturedef.scope != "function" else None
+    if begun is None:
+        return (yield)
+    before = list(begun)
+    try:
+        return (yield)
+    finally:
+        begun[:] = before
 
 
 @pytest.hookimpl(wrapper=True)
@@ -88,7 +105,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         from farm.testing.marked import hold, read_markers
 
         files = read_markers(item)  # before the test: a mistake in a criterion is told at once
-    begun = item.stash.setdefault(_open, [])
+    begun = item.stash.setdefault(_open, [])  # whoever calls again did not set up again
     try:
         result = yield
     finally:

@@ -61,6 +61,20 @@ def test_each_finished_cell_is_one_plain_line():
     ]
 
 
+def test_what_many_cells_note_is_said_once():
+    board = Lines(console())
+    start(board, "fog", "rain", total=14)
+    for name in ("fog", "rain", "fog"):
+        board.news(News(name, note=f"{TITLE.format(name)}: code read /weights"))
+        board.news(News(name, note="a cache is full"))
+    board.news(News("rain", note=f"{TITLE.format('rain')}: code read /others"))
+    assert text(board).splitlines()[1:] == [
+        f"{TITLE.format('fog')}: code read /weights",
+        "a cache is full",
+        f"{TITLE.format('rain')}: code read /others",
+    ]
+
+
 def test_the_last_cell_needs_no_time_left():
     board = Lines(console())
     start(board, "fog", total=12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -24,8 +25,8 @@ class Plain(Monitor):
     def _score(self, observation): return -observation.confidence
 
 class Spills(Plain):
-    """Writes what it sees to a disk that is full."""
-    def __init__(self, *, where="score", number=errno.ENOSPC):
+    """Writes what it sees to a disk of which its quota is used up."""
+    def __init__(self, *, where="score", number=errno.EDQUOT):
         self._where, self._number = where, number
 
     def _fit(self, data):
@@ -114,8 +115,11 @@ def test_a_full_disk_that_a_monitor_meets_is_not_its_fault(
     assert monitors_of(one) == ["max-softmax", "spills"]
 
 
-def test_any_other_error_of_the_system_is_the_monitors_own(tmp_path: Path) -> None:
-    file = small(tmp_path, monitors=["max-softmax", {"name": "mine:Spills", "as": "spills", "number": 5}])
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_any_other_error_of_the_system_is_the_monitors_own(tmp_path: Path, number: int) -> None:
+    """So is one that only looks like a full disk: all that is written to has room."""
+    spills = {"name": "mine:Spills", "as": "spills", "number": number}
+    file = small(tmp_path, monitors=["max-softmax", spills])
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
     assert list(failures(tmp_path / "out")) == ["spills"]
 
@@ -155,7 +159,7 @@ class Second(ModelSource):
         if self._way == "raises":
             raise KeyError("no such layer")
         if self._way == "full" and not Path("space").exists():
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
         made = TinyModel().classifier(workload, context)
         if self._way == "other":
             made.classes = made.classes[::-1]

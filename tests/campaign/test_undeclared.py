@@ -6,16 +6,17 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-import farm.campaign.plan
 from farm.campaign.folder import CampaignFolder
 from farm.campaign.plan import make_plan
 from farm.campaign.spec import load
 from farm.cli import main
 from farm.files import file_digest
+from farm.identity import undeclared as declaring
 from tests.campaign.small import campaign, cells, monitors_of, written
 
 MODULE = '''
@@ -78,7 +79,7 @@ def run(file: str, *more: str) -> None:
     assert main(["run", file, "--out", "out", *more]) == 0
 
 
-def passes() -> list[list[tuple[list[str], dict[str, str] | None]]]:
+def passes() -> list[list[tuple[list[str], dict[str, Any] | None]]]:
     """Give, of each cell, the monitors of its passes and what they read."""
     found = cells(Path("out")).values()
     assert not any("undeclared" in one.run for one in found)
@@ -102,9 +103,11 @@ def test_a_cell_knows_what_its_code_read_and_is_computed_again_when_that_changed
     run(file)
     told = capfd.readouterr().err
     line = f"code read {Path('weights_3.npy').resolve()}, which is in no parameter: name it in one"
-    title = "tiny, means, gaussian-noise severity 3, seed 0"
-    assert told.count(f"{title}: {line}") == 1
-    assert any(f"{title}: {line}" in log.read_text() for log in Path("out/logs").iterdir())
+    assert told.count(line) == 1 + told.count("is not kept: its " + line), "once, not for each cell"
+    assert told.count("is not kept: its " + line) <= 1
+    for severity in (1, 3):
+        title = f"tiny, means, gaussian-noise severity {severity}, seed 0"
+        assert any(f"{title}: {line}" in log.read_text() for log in Path("out/logs").iterdir())
     read = {"weights_3.npy": file_digest(Path("weights_3.npy"))}
     # Also of the second cell, in whose process the file was read before, and is remembered.
     assert passes() == [[(["max-softmax", monitor], read)]] * 2
@@ -125,6 +128,17 @@ def test_a_cell_knows_what_its_code_read_and_is_computed_again_when_that_changed
     plan = json.loads(capfd.readouterr().out)
     assert plan["stale"] == dict.fromkeys(names, "weights_3.npy was changed")
     assert stamps() == first
+    assert main(["verify", "out"]) == 0, "what is there is whole"
+    told = capfd.readouterr().out
+    assert "remark:   out: 2 stale cells, made with data that no parameter names: weights_3.npy was" in told
+    assert "was changed; `farm run` of the campaign computes such cells again\n" in told
+    cell = f"out/cells/{names[0]}"
+    main(["verify", cell])
+    assert "1 stale cell, made with" in capfd.readouterr().out, "of one cell alone, too"
+    assert main(["run", f"{cell}/run.json", "--out", "again"]) == 1
+    told = capfd.readouterr().out
+    first_reason = told[told.index("it may be since: ") :].splitlines()[0]
+    assert first_reason == "it may be since: data that no parameter names: weights_3.npy was changed"
 
     run(file)
     assert "2 stale cells" in capfd.readouterr().err
@@ -133,7 +147,9 @@ def test_a_cell_knows_what_its_code_read_and_is_computed_again_when_that_changed
     now = stamps()
     run(file)
     assert stamps() == now
+    capfd.readouterr()
     assert main(["verify", "out"]) == 0
+    assert "stale" not in capfd.readouterr().out
 
 
 def test_what_reads_nothing_of_the_kind_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
@@ -205,15 +221,53 @@ def test_a_plan_looks_at_each_file_once(monkeypatch: pytest.MonkeyPatch) -> None
     file = small("mine:Weighted")
     run(file, "--quiet")
     asked: list[str] = []
-    real = farm.campaign.plan.content_now
+    real = declaring.content_now
 
-    def counted(name: str, home: Path) -> str | None:
+    def counted(name: str, *more: Any) -> str | None:
         asked.append(name)
-        return real(name, home)
+        return real(name, *more)
 
-    monkeypatch.setattr(farm.campaign.plan, "content_now", counted)
+    monkeypatch.setattr(declaring, "content_now", counted)
     planned, home = load(file, [])
     plan = make_plan(planned, home, CampaignFolder("out"))  # type: ignore[arg-type]
     assert [cell.state for cell in plan.cells] == ["done", "done"]
     assert plan.stale == {}
     assert asked == ["weights_3.npy"]
+
+
+def test_of_very_many_in_a_folder_those_count_that_were_read(capfd: pytest.CaptureFixture[str]) -> None:
+    module = MODULE.replace(
+        'np.load(HERE / f"weights_{n}.npy")',
+        "np.array(float(sum(int((HERE / f'part_{i}.txt').read_text()) for i in range(n))))",
+    )
+    Path("mine.py").write_text(module, encoding="utf-8")
+    for i in range(120):
+        Path(f"part_{i}.txt").write_text(f"{i}")
+    file = small({"name": "mine:Weighted", "n": 120}, severities=[1])  # type: ignore[arg-type]
+    run(file, "--quiet")
+    (((_, read),),) = passes()
+    assert read is not None
+    assert [*read] == ["."]
+    assert len(read["."]["names"]) == 120
+    first = stamps()
+    Path("export.csv").write_text("readouts, say")
+    run(file, "--quiet")
+    assert stamps() == first, "what else comes into the folder changes nothing"
+    Path("part_7.txt").write_text("8")
+    capfd.readouterr()
+    run(file, "--dry-run")
+    told = capfd.readouterr().out
+    assert "some of 120 files read in the experiment's folder (a parameter should name their folder)" in told
+
+
+def test_a_campaign_whose_home_is_elsewhere_is_not_called_stale(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("there").mkdir()
+    for name in ("mine.py", "weights_3.npy"):
+        Path(name).rename(f"there/{name}")
+    os.chdir("there")
+    run(small("mine:Weighted", severities=[1]), "--quiet")
+    os.chdir("..")
+    Path("there/out").rename("out")
+    Path("there").rename("gone")
+    assert main(["verify", "out"]) == 0
+    assert "stale" not in capfd.readouterr().out

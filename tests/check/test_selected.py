@@ -342,17 +342,17 @@ class TestMonitors:
     def test_one_that_failed_is_told_with_its_reason(self):
         found = only([make_run(failed=["good"])], "overall.mcc >= 0.4")
         assert found.monitors == tuple(RATES)
-        assert found.failures == {"good": "failed: singular"}
+        assert found.failures == {"good": "the monitor failed: singular"}
         assert "good" not in found.sets[0].streams[0].said
         runs = [make_run(0), make_run(1, failed=["good"])]
         assert only(runs, "overall.mcc >= 0.4").failures == {
-            "good": "failed in 1 of 2 runs (runs/1: singular)"
+            "good": "the monitor failed in 1 of 2 runs (runs/1: singular)"
         }
 
     def test_one_that_left_no_alarms_failed(self, run):
         monitors = [*run.run["monitors"], {"name": "mute"}]
         found = only([with_run(run, monitors=monitors)], "auroc >= 0.4")
-        assert found.failures == {"mute": "failed: it left no alarms"}
+        assert found.failures == {"mute": "the monitor failed: it left no alarms"}
 
     def test_of_the_classifier_there_is_one(self, run):
         timed = with_columns(run, classifier_time_us=1.0)
@@ -463,7 +463,7 @@ class TestWhatAMeasureNeeds:
 
     def test_of_a_monitor_that_failed_nothing(self):
         run = make_run(failed=["good"], faults=[FOG])
-        assert only([run], "auroc >= 0.6").failures == {"good": "failed: singular"}
+        assert only([run], "auroc >= 0.6").failures == {"good": "the monitor failed: singular"}
 
     def test_labels(self, run):
         gone = Readouts(run.instances.drop(columns="label"), run.alarms, run.run)

@@ -303,9 +303,42 @@ class TestFile:
         (failed,) = [one for one in found if one.monitor == "middling"]
         told = "could not be judged, because the monitor failed: singular"
         assert (failed.verdict, failed.needed, failed.reason) == ("error", None, told)
-        assert failed.evidence.value.reason == "failed: singular"
+        assert failed.evidence.value.reason == "the monitor failed: singular"
         assert failed.evidence.n == 0
         assert {one.verdict for one in found if one is not failed} == {"pass"}
+
+    @pytest.mark.parametrize(
+        ("failure", "told"),
+        [
+            ("monitor 'poor' failed in score: ValueError: no", "the monitor failed in score: ValueError: no"),
+            ("monitor 'poor' returned the score nan", "the monitor returned the score nan"),
+            ("monitor 'poor': its policy failed: KeyError: 1", "the monitor's policy failed: KeyError: 1"),
+            ("monitor 'poorer' is gone", "the monitor failed: monitor 'poorer' is gone"),
+            ("monitor 'poor'", "the monitor failed: monitor 'poor'"),
+        ],
+    )
+    def test_who_failed_is_told_once(self, failure, told):
+        run = make_run(failed=("poor",))
+        (note,) = [one for one in run.run["monitors"] if one["name"] == "poor"]
+        note["failure"] = failure
+        (found,) = judged(run, "coverage >= 0.1 for poor")
+        assert found.reason == f"could not be judged, because {told}"
+
+    @pytest.mark.parametrize(
+        ("failure", "told"),
+        [
+            ("monitor 'poor' failed in score: no", "failed in score: no"),
+            ("monitor 'poor': its policy failed: no", "its policy failed: no"),
+            ("singular", "singular"),
+        ],
+    )
+    def test_of_several_runs_the_first_that_failed_is_named(self, failure, told):
+        runs = [make_run(), make_run(failed=("poor",))]
+        (note,) = [one for one in runs[1].run["monitors"] if one["name"] == "poor"]
+        note["failure"] = failure
+        (found,) = judged(runs, "coverage >= 0.1 for poor")
+        assert found.reason.startswith("could not be judged, because the monitor failed in 1 of 2 runs (")
+        assert found.reason.endswith(f": {told})")
 
     def test_all_monitors_may_have_failed(self):
         found = judged(make_run(failed=tuple(RATES)), "coverage >= 0.1")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +24,15 @@ from farm.files import file_digest, read_json
 from farm.identity import Identities, reads
 from farm.identity import undeclared as declaring
 from farm.identity.reads import Recorder, read_by
-from farm.identity.undeclared import advice, content_now, difference, digests, undeclared, undeclared_by
+from farm.identity.undeclared import (
+    Since,
+    advice,
+    content_now,
+    difference,
+    digests,
+    undeclared,
+    undeclared_by,
+)
 
 READER = """
 from functools import lru_cache
@@ -55,6 +63,7 @@ def by_a_library(n):
 def nothing_read(monkeypatch: pytest.MonkeyPatch) -> None:
     reads.begin()
     monkeypatch.setattr(reads, "_opened", {})
+    monkeypatch.setattr(reads, "_forgotten", {})
     monkeypatch.setattr(reads, "_written", {})
 
 
@@ -71,11 +80,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Give somebody's own code, imported."""
+def reader(home: Path) -> Iterator[ModuleType]:
+    """Give somebody's own code, imported; it is forgotten afterwards."""
     (home / "own_reader.py").write_text(READER)
-    monkeypatch.delitem(sys.modules, "own_reader", raising=False)
-    return import_module("own_reader")
+    sys.modules.pop("own_reader", None)
+    yield import_module("own_reader")
+    sys.modules.pop("own_reader", None)
 
 
 def names(found: dict[str, float] | list[str]) -> list[str]:
@@ -142,8 +152,28 @@ def test_descriptors_and_what_was_written_before_are_no_data(tmp_path: Path) -> 
             file.read()
         other.symlink_to(path)
         other.read_text()
-    assert [*recorder.everything()] == [str(other)], "by another name it looks like another"
+    assert sorted(recorder.everything()) == [str(other), str(path)]
     assert undeclared(recorder.everything(), []) == {}
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        lambda path: np.memmap(path, np.uint8),
+        lambda path: path.open("r+b").close(),
+        lambda path: (path.open("ab").close(), path.read_bytes()),
+    ],
+    ids=["memmap", "r+", "written before"],
+)
+def test_what_may_be_changed_in_place_is_read_too(
+    home: Path, opened: Callable[[Path], object], request: pytest.FixtureRequest
+) -> None:
+    path = home / "weights_1"
+    with Recorder() as recorder:
+        opened(path)
+    own = request.node.callspec.id == "written before"
+    assert names(recorder.everything()) == ["weights_1"]
+    assert names(undeclared(recorder.everything(), [])) == ([] if own else ["weights_1"])
 
 
 def test_what_is_read_and_written_afterwards_is_data(home: Path) -> None:
@@ -182,11 +212,25 @@ def test_nothing_is_raised_whatever_is_opened(tmp_path: Path, monkeypatch: pytes
     assert undeclared(recorder.everything(), []) == {}, "neither what is not there, nor folders"
 
 
-def test_of_very_many_the_first_are_forgotten(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_the_folders_of_the_first_are_remembered(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "deep").mkdir()
+    (tmp_path / "later").mkdir()
+    later = [tmp_path / f"later/{n}" for n in range(9)]
+    for path in later:
+        path.write_text("")
+    monkeypatch.setattr(reads, "_written", {})
     monkeypatch.setattr(reads, "LIMIT", 3)
-    for n in range(4):
-        (home / f"weights_{n}").read_text()
-    assert names(read_by([__file__])) == ["weights_1", "weights_2", "weights_3"]
+    for path in [home / "weights_0", *later, *later]:
+        path.read_text()
+    assert (len(reads._opened), len(reads._forgotten)) == (3, 2), "however many are opened"
+    found = undeclared(read_by([__file__]), [])
+    expected = [*(path.name for path in later), *(f"weights_{n}" for n in range(4))]
+    assert names(found) == expected, "each file there may have been read; no folder was"
+    declared = Identities(home)
+    declared.files_of({"data": str(home)})
+    assert len(undeclared(read_by([__file__]), [declared])) == len(later)
 
 
 def test_only_one_hook_is_ever_installed(tmp_path: Path) -> None:
@@ -312,7 +356,7 @@ def test_identities_cover_what_is_asked_for_later_and_what_is_only_named(monitor
     made = identities(monitor)
     path = str(monitor / "weights_1")
     assert not made.covers(path)
-    made.name({"name": "folder", "paths": ["weights_1", "nothing"], "size": 3})
+    made.files_of({"name": "folder", "paths": ["weights_1", "nothing"], "size": 3})
     assert made.covers(path)
     assert not made.covers(str(monitor / "weights_2"))
     made.component("monitor", "own_monitor:Own", None, {"weights": "weights_2"})
@@ -384,7 +428,7 @@ def test_what_the_code_of_components_read_and_nothing_declares(home: Path, reade
         reader.by_a_library(2)
     assert names(undeclared_by([made], recorder=recorder)) == ["weights_1", "weights_2"]
     also = Identities(home)
-    also.name(["weights_2"])
+    also.files_of(["weights_2"])
     assert names(undeclared_by([made], [also], recorder)) == ["weights_1"]
     assert undeclared_by([made], [], recorder, [home]) == []
 
@@ -417,8 +461,8 @@ def test_what_was_written_after_it_was_read_is_not_known(home: Path) -> None:
     assert difference("weights_1", "other", None) == "weights_1 is gone"
 
 
-def test_of_a_folder_with_very_many_the_folder_is_kept(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_of_very_many_in_a_folder_names_and_one_digest_are_kept(
+    home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(declaring, "MANY", 3)
     now = time.time() + 1
@@ -428,12 +472,28 @@ def test_of_a_folder_with_very_many_the_folder_is_kept(
     for n in range(4):
         (home / f"many/{n}").write_text("")
     found = {str(path): now for path in home.glob("*/*")}
-    kept = digests(found, home)
+    kept = json.loads(json.dumps(digests(found, home)))
     assert sorted(kept) == ["few/1", "many"]
-    assert content_now("many", home) == kept["many"]
+    assert kept["many"]["names"] == ["0", "1", "2", "3"]
+    record = {"passes": [{"undeclared": kept}, {}]}
+    (home / "many/unrelated").write_text("an export, say")
+    assert Since(home).changes(record) == []
     (home / "many/2").write_text("changed")
-    assert content_now("many", home) != kept["many"]
-    assert digests(found | {str(home / "many/1"): 0.0}, home)["many"] is None
+    told = "some of 4 files read in many (a parameter should name their folder) were changed"
+    assert Since(home).changes(record) == [told]
+    (home / "many/2").write_text("")
+    assert Since(home).changes(record) == []
+    (home / "many/2").unlink()
+    assert Since(home).changes(record) == [told]
+    (home / "many").rename(home / "moved")
+    assert Since(home).changes(record) == ["many is gone"]
+    (home / "moved").rename(home / "many")
+    (home / "many/2").write_text("")
+    kept = digests(found | {str(home / "many/1"): 0.0}, home)
+    assert Since(home).changes({"passes": [{"undeclared": kept}]}) == [
+        f"{told} while they were computed with"
+    ]
+    assert Since(home).changes({}) == []
 
 
 def test_advice_names_some() -> None:

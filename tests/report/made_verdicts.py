@@ -132,9 +132,9 @@ ALL = [PASSED, FAILED, OPEN, *EACH, TIME, DELAY, WORSE, NO_VALUE]
 UNJUDGED = make(
     "overall.mcc >= 0.1",
     "error",
-    "failed: singular",
-    "failed: singular",
-    "failed: singular",
+    "the monitor failed: singular",
+    "the monitor failed: singular",
+    "the monitor failed: singular",
     monitor="odin",
     reason="could not be judged, because the monitor failed: singular",
     n=0,

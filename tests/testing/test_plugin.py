@@ -555,6 +555,79 @@ def test_a_sentence_that_never_says_how_good_fails_the_test(on_tiny: pytest.Pyte
     assert "plugin.py" not in told
 
 
+def test_a_sentence_begun_in_a_fixture_of_the_test_is_its_own(on_tiny: pytest.Pytester) -> None:
+    told = run_in(
+        on_tiny,
+        """
+        import pytest
+        from farm.testing import assert_monitor
+
+        @pytest.fixture(scope="module")
+        def wide():
+            return assert_monitor("energy").on("shift")
+
+        @pytest.fixture
+        def said(wide):
+            return assert_monitor("energy").on("noise")
+
+        @pytest.fixture
+        def ended():
+            assert_monitor("energy").overall.mcc.at_least(-0.9)
+
+        @pytest.fixture
+        def asked(request):
+            return request.getfixturevalue("wide")
+
+        @pytest.fixture
+        def later():
+            yield
+            assert_monitor("energy").on("adversarial")
+
+        class TestOfPytest:
+            def setup_method(self):
+                self.said = assert_monitor("energy").level(0.9)
+
+            def test_in_setup(self):
+                pass
+
+            def test_in_setup_and_ended(self):
+                self.said.overall.mcc.at_least(-0.9)
+
+        def test_never_ended(said):
+            pass
+
+        def test_another_ended(said):
+            assert_monitor("energy").overall.mcc.at_least(-0.9)
+
+        def test_ended(said, ended):
+            said.overall.mcc.at_least(-0.9)
+
+        def test_asked_for_late(asked, request):
+            request.getfixturevalue("wide")
+
+        def test_when_all_is_over(later):
+            pass
+
+        @pytest.fixture
+        def broken(said):
+            raise OSError("no such file")
+
+        def test_setup_fails_by_itself(broken):
+            pass
+
+        def test_after_it(wide):
+            pass
+        """,
+        failed=3,
+        errors=1,
+        passed=5,
+    )
+    assert told.count(f"assert_monitor('energy').on('noise') {UNSAID}: expected a measure (.overall, ") == 2
+    assert told.count(f"assert_monitor('energy') {UNSAID}") == 1, "of the one in setup_method"
+    assert told.count(UNSAID) == 3
+    assert "no such file" in told
+
+
 def test_what_was_said_to_its_end_is_left_alone(on_tiny: pytest.Pytester) -> None:
     on_tiny.makepyfile(
         """

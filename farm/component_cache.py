@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from farm.api import JSON, Component, Context, NoCache, State
+from farm.api import JSON, Cache, Component, Context, NoCache, State
 from farm.cache import DiskCache
 from farm.errors import UserError
 from farm.identity.component import Identities
@@ -22,8 +22,38 @@ class NotKept(Exception):  # noqa: N818 - no error: what was to be kept is made 
     """Why something cannot be found again by what made it."""
 
 
-class _Untold(NotKept):
+class Untold(NotKept):
     """Not all that makes it can be told."""
+
+
+class Declared:
+    """Sees that code reads no more than its identities tell.
+
+    Parameters
+    ----------
+    who
+        Whose code it is, as it is told.
+    made_by
+        Gets to know what is declared, wherever keys are made.
+    cache
+        Where things are kept; what is read there is no data.
+    """
+
+    def __init__(self, who: str, made_by: Identities, cache: Cache) -> None:
+        self._who, self._made_by = who, made_by
+        self._apart = [cache.folder] if isinstance(cache, DiskCache) else []
+
+    def check(self, recorder: Recorder | None = None) -> None:
+        """Raise `Untold` where it read more, since this process started or as a recorder heard."""
+        if files := undeclared_by([self._made_by], recorder=recorder, apart=self._apart):
+            raise Untold(f"{self._who} {advice(files)}")
+
+    def checked(self, blocks: Callable[[], Iterable[NDArray[Any]]]) -> Iterator[NDArray[Any]]:
+        """Give the blocks, and stop before the first that cannot be kept."""
+        with Recorder() as recorder:
+            for block in blocks():
+                self.check(recorder)
+                yield block
 
 
 class ComponentCache:
@@ -39,6 +69,8 @@ class ComponentCache:
         self._kind, self._component, self._context, self._cache = kind, component, context, cache
         self._data = data
         self._made_by = Identities(context.folder)
+        who = f"{kind} '{component.name}': its code"
+        self._declared = Declared(who, self._made_by, cache)
 
     def arrays(self, kind: str, key: Mapping[str, JSON], make: Callable[[], State]) -> State:
         """Give the arrays for this key and component."""
@@ -47,12 +79,12 @@ class ComponentCache:
         def checked() -> State:
             with Recorder() as recorder:
                 made.append(make())
-            self._check(recorder)
+            self._declared.check(recorder)
             return made[0]
 
         try:
             return self._cache.arrays(kind, self._key(key), checked)
-        except _Untold as error:
+        except Untold as error:
             self._tell(error)
             return made[0] if made else make()
 
@@ -66,30 +98,21 @@ class ComponentCache:
     ) -> NDArray[Any]:
         """Give one large array for this key and component."""
         try:
-            return self._cache.mapped(kind, self._key(key), shape, dtype, partial(self._checked, blocks))
-        except _Untold as error:
+            return self._cache.mapped(
+                kind, self._key(key), shape, dtype, partial(self._declared.checked, blocks)
+            )
+        except Untold as error:
             self._tell(error)
             return NoCache().mapped(kind, key, shape, dtype, blocks)
-
-    def _checked(self, blocks: Callable[[], Iterable[NDArray[Any]]]) -> Iterator[NDArray[Any]]:
-        """Give the blocks, and stop before the first that cannot be kept."""
-        with Recorder() as recorder:
-            for block in blocks():
-                self._check(recorder)
-                yield block
 
     def _key(self, key: Mapping[str, JSON]) -> dict[str, JSON]:
         try:
             identity = loaded_identity(self._kind, self._component, self._context.folder, self._made_by)
             files = self._made_by.files_of(self._data)
         except UserError as error:
-            raise _Untold(str(error)) from error
-        self._check()
+            raise Untold(str(error)) from error
+        self._declared.check()
         return {"made_by": identity, "files": files, "key": dict(key)}
-
-    def _check(self, recorder: Recorder | None = None) -> None:
-        if files := undeclared_by([self._made_by], recorder=recorder, apart=[self._cache.folder]):
-            raise _Untold(f"{self._kind} '{self._component.name}': its code {advice(files)}")
 
     def _tell(self, error: NotKept) -> None:
         self._context.progress.note(f"{error}; what it makes is made anew each time")

@@ -23,13 +23,11 @@ from farm.api import (
     ModelSource,
     NoCache,
 )
-from farm.cache import DiskCache
+from farm.component_cache import Declared, Untold
 from farm.errors import RequirementError, UserError
 from farm.identity.circumstances import circumstances
 from farm.identity.component import Identities
 from farm.identity.loaded import loaded_identity
-from farm.identity.reads import Recorder
-from farm.identity.undeclared import advice, undeclared_by
 from farm.threads import limited_threads
 
 CHUNK = 256
@@ -107,44 +105,20 @@ def generate(
     with limited_threads(base.threads):
         if context is None or not len(drawn) or isinstance(base.cache, NoCache):
             return images(NoCache(), {}, blocks)
-        sources = _Sources(faultload, context)
+        made_by = Identities(base.folder)
+        who = f"faultload '{faultload.name}': its code, or the classifier's,"
+        declared = Declared(who, made_by, base.cache)
         try:
-            key = _key(faultload, targets, level, drawn, context, model, sources.made_by)
-            sources.check()
-        except (UserError, _ReadMore) as error:
+            key = _key(faultload, targets, level, drawn, context, model, made_by)
+            declared.check()
+        except (UserError, Untold) as error:
             base.progress.note(f"{error}; its images are made anew each time")
             return images(NoCache(), {}, blocks)
         try:
-            return images(base.cache, key, partial(sources.checked, blocks))
-        except _ReadMore as error:
+            return images(base.cache, key, partial(declared.checked, blocks))
+        except Untold as error:
             base.progress.note(f"{error}; its images are made anew each time")
             return images(NoCache(), {}, blocks)
-
-
-class _ReadMore(Exception):  # noqa: N818 - no error: the images are made all the same
-    """What makes the images read a file of which their key does not tell."""
-
-
-class _Sources:
-    """What makes a fault's images, by which is known what its key tells of."""
-
-    def __init__(self, faultload: Faultload, context: FaultContext) -> None:
-        self._who, self._base = f"faultload '{faultload.name}'", context.base
-        self.made_by = Identities(self._base.folder)
-
-    def check(self, recorder: Recorder | None = None) -> None:
-        """Raise where code read what is in no key."""
-        cache = self._base.cache
-        apart = [cache.folder] if isinstance(cache, DiskCache) else []
-        if files := undeclared_by([self.made_by], recorder=recorder, apart=apart):
-            raise _ReadMore(f"{self._who}: its code, or the classifier's, {advice(files)}")
-
-    def checked(self, blocks: Callable[[], Iterable[NDArray[Any]]]) -> Iterator[NDArray[Any]]:
-        """Give the images block by block, and stop before the first that cannot be kept."""
-        with Recorder() as recorder:
-            for block in blocks():
-                self.check(recorder)
-                yield block
 
 
 def _key(

@@ -11,17 +11,52 @@ from hypothesis import settings
 
 from farm.api import Context, Workload
 from farm.testing.fakes import FakeClassifier, TinyModel, tiny_workload
+from tests.wording import WORDING, module_of, name_of
 
 # The same examples every time, and none called slow because the machine is busy.
 settings.register_profile("farm", derandomize=True, deadline=None, database=None, max_examples=60)
 settings.load_profile("farm")
 
 ROOT = Path(__file__).resolve().parent.parent
+COLLECTED: dict[str, set[str]] = {}
+"""The names of the tests of each file, before any is left out."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--renew", action="store_true", help="write the texts in tests/golden anew")
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help="run one of N of the tests chosen")
+    parser.addoption("--backwards", action="store_true", help="run the tests in reversed order")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        COLLECTED.setdefault(module_of(item), set()).add(name_of(item))
+    if config.option.backwards:
+        items.reverse()
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_take_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items[:] = items[:: config.option.one_in]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    WORDING.begin(item)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if WORDING.renewing:
+        single = any("::" in arg for arg in session.config.args)
+        for module, golden in WORDING.files.items():
+            golden.renew(None if single else COLLECTED[module])
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep the user's cache out of the tests, and the tests out of it."""
+    WORDING.renewing, WORDING.folder = request.config.option.renew, str(tmp_path_factory.getbasetemp())
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FARM_CACHE", str(folder))

@@ -22,6 +22,7 @@ from farm.config import parse_experiment
 from farm.errors import DataError
 from farm.experiment import run_experiment
 from farm.files import numbered_folder
+from tests.wording import refused, same_text
 
 FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
 
@@ -122,9 +123,9 @@ def test_a_run_is_written_judged_and_says_what_to_do_next(write, folder, capsys)
     assert main(["run", write(), "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "max-softmax" in out
-    assert "The run was written to runs/mine-001" in out
+    same_text(out)
     assert "farm compare runs/mine-001 " in out
-    assert "farm judge runs/mine-001 --format json" in out
+    same_text(out)
     assert len(Readouts.load(folder / "runs" / "mine-001").instances) == 20
     assert main(["run", write(), "--quiet", "--readouts-only", "--out", "there"]) == 0
     assert "max-softmax" not in capsys.readouterr().out
@@ -134,7 +135,7 @@ def test_a_run_is_written_judged_and_says_what_to_do_next(write, folder, capsys)
 def test_nothing_is_overwritten(write, folder, fails) -> None:
     (folder / "there").mkdir()
     (folder / "there" / "precious").touch()
-    assert "there exists already; expected a new folder" in fails("run", write(), "--out", "there")
+    same_text(fails("run", write(), "--out", "there"))
     assert [f.name for f in (folder / "there").iterdir()] == ["precious"]
 
 
@@ -256,7 +257,7 @@ def test_policies_are_listed_and_described_like_everything_else(capsys) -> None:
         assert main(["describe", kind, "m-of-n"]) == 0
         told = capsys.readouterr().out
         assert told.startswith("policy m-of-n  (farm.policies:MOutOfN)")
-        assert "m: required\nn: required\nwithin: 'stream'" in told
+        same_text(told)
 
 
 @pytest.mark.parametrize("kind", ["monitor", "model", "faultload", "workload", "policy"])
@@ -293,7 +294,7 @@ def test_what_is_no_race_for_a_number_is_told_once(folder, monkeypatch) -> None:
         def save(self, folder: Path) -> Path:
             raise DataError("no such rows")
 
-    with pytest.raises(DataError, match="no such rows"):
+    with refused(DataError):
         save_numbered(Unsaveable(), folder / "runs", "mine")
 
 
@@ -331,7 +332,7 @@ def test_a_run_tells_what_made_it(write, folder) -> None:
 
 
 def test_version(capsys) -> None:
-    with pytest.raises(SystemExit, match="0"):
+    with refused(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out.startswith("farm-testbed 0.")
 
@@ -375,14 +376,12 @@ def test_mistakes_in_an_experiment(write, fails, changed, message) -> None:
 
 
 def test_other_mistakes(folder, fails, write) -> None:
-    assert "experiment 'quickstrat' is neither a file nor shipped; did you mean 'quickstart'?" in fails(
-        "run", "quickstrat"
-    )
-    assert "missing.yaml is not there" in fails("run", "missing.yaml")
-    assert "nowhere is no folder" in fails("compare", "nowhere")
+    same_text(fails("run", "quickstrat"))
+    same_text(fails("run", "missing.yaml"))
+    same_text(fails("compare", "nowhere"))
     assert "no.csv" in fails("judge", "no.csv")
-    assert "monitor 'oobb' is not known; did you mean 'oob'?" in fails("describe", "monitor", "oobb")
-    assert "--set seed: expected path.to.key=value" in fails("run", write(), "--set", "seed")
+    same_text(fails("describe", "monitor", "oobb"))
+    same_text(fails("run", write(), "--set", "seed"))
 
 
 @pytest.mark.parametrize(
@@ -412,7 +411,7 @@ def test_a_truncated_file_is_named(write, fails, folder) -> None:
     whole = (folder / "data.npz").read_bytes()
     (folder / "data.npz").write_bytes(whole[: len(whole) // 2])
     line = fails("run", write(), "--quiet")
-    assert "data.npz cannot be read as .npz" in line
+    same_text(line)
     assert "truncated" in line
 
 
@@ -442,7 +441,7 @@ def test_a_monitor_that_fails_is_a_result_and_the_others_go_on(
 
 def test_a_classifier_that_fails_fails_the_run(write, fails) -> None:
     path = write(classifier={"name": "function", "function": "theirs:predict_nan"})
-    assert "classifier 'function' returned [nan, nan]" in fails("run", path, "--quiet", code=1)
+    same_text(fails("run", path, "--quiet", code=1))
 
 
 def test_a_full_disk_is_said_and_leaves_nothing(write, folder) -> None:
@@ -453,7 +452,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(write, folder) -> None:
         [*FARM, "run", write(), "--quiet"], capture_output=True, text=True, preexec_fn=small_files_only
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("farm: cannot write runs/mine-001: ")
+    same_text(done.stderr)
     assert "Traceback" not in done.stderr
     assert not list(folder.glob("runs/*"))
     assert not list(folder.glob("runs/.*"))
@@ -468,7 +467,7 @@ def test_ctrl_c_stops_with_130_and_leaves_nothing(write, folder) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "farm: interrupted; nothing half-done was left behind"
+    same_text(err.splitlines()[-1])
     assert "Traceback" not in err
     assert not (folder / "runs").exists()
 

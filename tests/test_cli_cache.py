@@ -20,6 +20,7 @@ from farm.commands import cache as command
 from farm.errors import ExperimentError, StorageError
 from farm.files import json_digest
 from farm.locked import locked
+from tests.wording import refused, same_text
 
 DAY = 24 * 3600
 HOLDS_A_LOCK = """
@@ -125,9 +126,9 @@ def test_what_is_left_over_is_told(folder, capsys) -> None:
     unfinished(folder, "images", "c" * 32, days=0)
     assert command.show(options()) == 0
     told = lines(capsys)
-    assert told[-3].startswith("1 of another version of the testbed, or not readable (1.")
-    assert told[-2] == "1 left unfinished by processes that were killed, or in the making (0.0 kB)"
-    assert told[-1].startswith("farm cache prune removes")
+    same_text(told[-3])
+    same_text(told[-2])
+    same_text(told[-1])
     assert "images" not in told[2]
 
 
@@ -166,7 +167,7 @@ def test_without_options_only_what_is_left_over_goes(folder, capsys) -> None:
     (unreadable / "entry.json").write_text("{")
     assert prune(dry_run=True) == 0
     *_, last = lines(capsys)
-    assert last.startswith("Would remove 5 of 7 items: ")
+    same_text(last)
     assert all(path.exists() for path in (*kept, *gone, unreadable))
     assert prune() == 0
     *_, last = lines(capsys)
@@ -228,7 +229,7 @@ def test_an_entry_that_is_in_use_is_left_and_told(folder, capsys) -> None:
         for dry_run in (True, False):
             assert prune(older_than="1d", dry_run=dry_run) == 0
             told = capsys.readouterr()
-            assert told.err == "2 left alone, since somebody uses them now\n"  # the entry, and its lock
+            same_text(told.err)  # the entry, and its lock
             assert " 1 of 3 items" in told.out
         assert (entry.exists(), lock_of(entry).exists(), other.exists()) == (True, True, False)
         holder.communicate("\n", timeout=60)
@@ -270,7 +271,7 @@ def test_what_is_not_the_caches_is_never_touched(folder) -> None:
     assert contents(folder) == []
     assert prune(older_than="0s", to="0B") == 0
     assert all(file.exists() for file in mine)
-    with pytest.raises(ExperimentError, match=r"--kind is 'photos', of which .* has none"):
+    with refused(ExperimentError):
         prune(kind="photos")
     assert all(file.exists() for file in mine)
 
@@ -285,7 +286,7 @@ def test_what_cannot_be_removed_is_told_and_the_rest_goes(folder, monkeypatch, c
         real(entry)
 
     monkeypatch.setattr(cache_contents, "discard", refuse)
-    with pytest.raises(StorageError, match=f"cannot remove {bad}"):
+    with refused(StorageError):
         prune(kind="lenet")
     assert (bad.exists(), good.exists()) == (True, False)
     assert "Removed 1 of 2 items" in capsys.readouterr().out
@@ -354,7 +355,7 @@ def test_a_campaigns_orphans_are_somebody_elses_and_take_no_other_option(folder,
     assert json.loads(capsys.readouterr().out)["removed"] == []
     assert asked == [(Path("runs/mine"), True), (Path("runs/mine"), False), (Path("runs/mine"), False)]
     assert left.exists()
-    with pytest.raises(ExperimentError, match="--to has no effect on a campaign"):
+    with refused(ExperimentError):
         prune(campaign="runs/mine", to="5GB")
 
 

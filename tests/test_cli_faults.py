@@ -17,6 +17,7 @@ from farm import Readouts, StoredStream
 from farm.cli import main
 from farm.config import EXPERIMENTS, listed, parse_experiment
 from farm.errors import ExperimentError
+from tests.wording import refused, same_text
 
 FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
 DIGITS = "{name: digits, size: 16, channels: 1}"
@@ -145,7 +146,7 @@ def test_a_stream_is_watched_to_its_end(experiment, capsys):
     path = experiment(stream={"order": {"name": "recurring", "period": 10, "burst": 3}, "length": 200})
     assert main(["stream", path, "--quiet", "--window", "50"]) == 0
     told = capsys.readouterr().out
-    assert "200 instances, 60 OOD, 20 onsets; windows of 50" in told
+    same_text(told)
     assert "max-softmax" in told
 
 
@@ -167,7 +168,7 @@ def test_an_endless_stream_ends_with_ctrl_c_and_tells_what_it_saw(experiment):
 
 def test_a_window_of_one_is_refused(experiment, capsys):
     assert main(["stream", experiment(), "--window", "1"]) == 2
-    assert "--window is 1; expected at least 2" in capsys.readouterr().err
+    same_text(capsys.readouterr().err)
 
 
 # Lists of faults ---------------------------------------------------------------------------------------
@@ -190,21 +191,15 @@ def test_every_entry_of_every_list_is_a_fault_at_a_severity_it_has():
 
 
 @pytest.mark.parametrize(
-    ("faultload", "message"),
+    "faultload",
     [
-        (
-            {"list": "authors-39", "entry": "fgsm"},
-            "list 'authors-39' is no file and not shipped; did you mean",
-        ),
-        (
-            {"list": "authors-38", "entry": "fog-3"},
-            "list 'authors-38' has no entry 'fog-3'; did you mean 'fog-",
-        ),
-        ({"list": "authors-38"}, "a list takes 'list', 'entry', 'share' and 'both', and nothing else"),
+        {"list": "authors-39", "entry": "fgsm"},
+        {"list": "authors-38", "entry": "fog-3"},
+        {"list": "authors-38"},
     ],
 )
-def test_a_list_that_is_not_there_is_told(faultload, message):
-    with pytest.raises(ExperimentError, match=message):
+def test_a_list_that_is_not_there_is_told(faultload):
+    with refused(ExperimentError):
         listed(faultload, Path())
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 
 from farm.cli import main
 from farm.guard import Guard
+from tests.wording import same_text
 
 MODULE = '''
 import numpy as np
@@ -107,12 +108,12 @@ def test_fit_says_what_it_made_and_what_to_do_next(write, folder, capsys) -> Non
     printed = capsys.readouterr()
     assert printed.err == ""
     lines = printed.out.splitlines()
-    assert lines[0] == "classifier  function, 2 classes of 'data'"
+    same_text(lines[0])
     assert lines[1].startswith("monitor     level, threshold ")
-    assert lines[1].endswith(", which accepts 100.0% of 16 validation images")
+    same_text(lines[1])
     assert lines[2:4] == ["policy      cancel; fallback: none", "your code   theirs.py"]
-    assert lines[5].startswith("Written to there/guard (0.0 MB) in ")
-    assert "farm decide there/guard IMAGE..." in printed.out
+    same_text(lines[5])
+    same_text(printed.out)
     assert Guard.load(folder / "there" / "guard").monitor.name == "level"
 
 
@@ -123,20 +124,18 @@ def test_fit_takes_a_monitor_and_settings(write, folder, capsys) -> None:
     loaded = Guard.load(folder / "g")
     assert loaded.monitor.parameters == {"rate": 0.25}
     assert loaded.policy.parameters == {"m": 2, "n": 3, "within": "stream"}
-    assert "policy      m-of-n (m=2, n=3, within=stream); fallback: last" in capsys.readouterr().out
+    same_text(capsys.readouterr().out)
 
 
 def test_mistakes_of_fit(write, folder, fails) -> None:
     path = write(monitors=["max-softmax", "random"])
     told = "experiment 'mine' has 2 monitors (max-softmax, random); choose one with --monitor NAME"
     assert fails("fit", path, "--out", "g") == f"farm: {told}"
-    assert "has no monitor 'rand'; did you mean 'random'?" in fails(
-        "fit", path, "--out", "g", "--monitor", "rand"
-    )
+    same_text(fails("fit", path, "--out", "g", "--monitor", "rand"))
     (folder / "full").mkdir()
     (folder / "full" / "x").touch()
     assert "full exists already" in fails("fit", path, "--out", "full")
-    assert "is neither a file nor shipped" in fails("fit", "nothing", "--out", "g")
+    same_text(fails("fit", "nothing", "--out", "g"))
     raising = write(monitors=[{"name": "callable", "function": "theirs:no_such"}])
     assert "has no 'no_such'" in fails("fit", raising, "--out", "g")
     assert not (folder / "g").exists()
@@ -149,7 +148,7 @@ def test_decide_prints_one_line_an_image(guard, capsys) -> None:
     assert dark.split()[:3] == ["images/dark.png", "ACCEPT", "data-00"]
     assert len(dark.split()) == 6
     assert white.split()[:4] == ["images/white.png", "CANCEL", "data-01", "1.000"]
-    assert "brightness 1.00, training data have 0." in white
+    same_text(white)
     assert float(white.split()[4]) > float(white.split()[5])
     assert (empty, total) == ("", "1 accepted, 1 cancelled")
     columns = {line.index(word) for line, word in ((head, "decision"), (dark, "ACCEPT"), (white, "CANCEL"))}
@@ -161,7 +160,7 @@ def test_decide_explains_more_where_it_is_asked(guard, capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert "brightness 0." in lines[1]
     assert lines[2].strip().startswith("brightness: 0.")
-    assert lines[3].strip() == "nearest training images: data/train/3, data/train/5"
+    same_text(lines[3].strip())
 
 
 def test_decide_on_a_folder_in_the_order_of_names(guard, capsys) -> None:
@@ -196,10 +195,7 @@ def test_an_unreadable_image_does_not_stop_the_others(guard, folder, capsys, sty
     arguments = ["decide", guard, "bad.png", "gone.png", "images/dark.png", "--format", style]
     assert main(arguments) == 1
     printed = capsys.readouterr()
-    assert printed.err.splitlines() == [
-        "farm: bad.png: truncated or damaged",
-        "farm: gone.png: cannot be read (No such file or directory)",
-    ]
+    same_text(printed.err.splitlines())
     if style == "table":
         lines = printed.out.splitlines()
         assert lines[1].split()[:2] == ["bad.png", "ERROR"]
@@ -232,12 +228,10 @@ def test_images_are_a_stream(write, folder, capsys) -> None:
     lines = printed.out.splitlines()
     assert [line.split()[1] for line in lines[1:4]] == ["ACCEPT", "CANCEL", "CANCEL"]
     assert lines[2].endswith("; fallback: 'data-00'")
-    assert "no alarm, but policy 'latching' cancels after earlier ones; fallback: 'data-00'" in lines[3]
+    same_text(lines[3])
     assert main(["decide", "g", *three]) == 0
     printed = capsys.readouterr()
-    assert printed.err == (
-        "farm: note: no track is given: each image stands alone for fallback 'last'; set --track\n"
-    )
+    same_text(printed.err)
     lines = printed.out.splitlines()
     assert [line.split()[1] for line in lines[1:4]] == ["ACCEPT", "CANCEL", "CANCEL"]
     assert "fallback" not in printed.out
@@ -296,23 +290,22 @@ def test_strong_resizing_is_told(guard, folder, capsys, style) -> None:
     Image.new("RGB", (100, 8), (50, 50, 50)).save(folder / "wide.png")
     assert main(["decide", guard, "wide.png", "--format", style]) == 0
     out = capsys.readouterr().out
-    assert "resized from 8 x 100 to 8 x 8 (height x width): its proportions changed 12.5 times" in out
+    same_text(out)
 
 
 def test_help_tells_of_tracks_and_trust(capsys) -> None:
     with pytest.raises(SystemExit):
         main(["decide", "--help"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "consecutive views of one object" in out
-    assert "use only guards that you trust" in out
+    same_text(out)
 
 
 def test_mistakes_of_decide(guard, folder, fails) -> None:
-    assert "nothing is no folder; expected one that `farm fit` wrote" in fails("decide", "nothing", "x.png")
+    same_text(fails("decide", "nothing", "x.png"))
     (folder / "empty").mkdir()
-    assert "empty has no image in it" in fails("decide", guard, "empty")
+    same_text(fails("decide", guard, "empty"))
     (folder / "guard" / "monitor.npz").write_bytes(b"")
-    assert "was changed or truncated" in fails("decide", guard, "images")
+    same_text(fails("decide", guard, "images"))
 
 
 def test_other_versions_are_told(guard, folder, capsys, monkeypatch) -> None:
@@ -320,4 +313,4 @@ def test_other_versions_are_told(guard, folder, capsys, monkeypatch) -> None:
     found.notes = ("torch is 9 here, and was 8 when the guard was fitted",)
     monkeypatch.setattr(Guard, "load", lambda folder: found)
     assert main(["decide", guard, "images/dark.png"]) == 0
-    assert capsys.readouterr().err == "farm: note: torch is 9 here, and was 8 when the guard was fitted\n"
+    same_text(capsys.readouterr().err)

@@ -21,6 +21,7 @@ from farm.config import (
 from farm.errors import ExperimentError, ParameterError, UnknownNameError, UserError
 from farm.experiment_files import EXPERIMENTS, find_experiment
 from farm.testing.fakes import FakeMonitor, TinyModel, TinySource
+from tests.wording import refused
 
 GOOD = {"name": "x", "workload": "signs", "classifier": "lenet", "monitors": ["oob"]}
 
@@ -67,61 +68,43 @@ def test_severity_calibration_policy_and_fallback_are_not_parameters():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"strem": {}}, "unknown key 'strem'; did you mean 'stream'?"),
-        ({"stream": {"ood_shar": 0.1}}, "unknown key 'stream.ood_shar'; did you mean 'ood_share'?"),
-        ({"calibration": {"acept": 0.9}}, "unknown key 'calibration.acept'; did you mean 'accept'?"),
-        (
-            {"monitors": ["odin", {"name": "oob", "calibration": {"acept": 0.9}}]},
-            "unknown key 'monitors.1.calibration.acept'; did you mean 'accept'?",
-        ),
-        ({"workload": ...}, "'workload' is missing"),
-        ({"monitors": ["odin", {"tau": 1}]}, "'monitors.1.name' is missing"),
-        ({"monitors": ["oob", "oob"]}, "monitors: two are called 'oob'; give one another name with 'as'"),
-        (
-            {"monitors": ["odin", {"name": "oob", "as": "odin"}]},
-            "monitors: two are called 'odin'; give one another name with 'as'",
-        ),
-        (
-            {"monitors": ["oob", "oracle"]},
-            "monitors: 'oracle' is computed when judging; take it out of the list",
-        ),
-        ({"monitors": [{"name": "oob", "as": "oracle"}]}, "monitors: 'oracle' is computed when judging"),
-        ({"monitors": []}, "monitors is empty; expected at least one"),
-        ({"monitors": "oob"}, "monitors is 'oob'; expected a list"),
-        ({"seed": "x"}, "seed is 'x'; expected a whole number"),
-        ({"seed": "3"}, "seed is '3'; expected a whole number"),
-        ({"seed": True}, "seed is True; expected a whole number"),
-        ({"seed": 1.0}, "seed is 1.0; expected a whole number"),
-        ({"seed": -1}, "seed is -1; expected at least 0"),
-        ({"seed": None}, "seed is None; expected a whole number"),
-        ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
-        ({"threads": 0}, "threads is 0; expected at least 1"),
-        (
-            {"stream": {"length": 2.5}},
-            "stream.length is 2.5; expected a whole number of at least 1, or 'endless'",
-        ),
-        ({"stream": {"ood_share": "half"}}, "stream.ood_share is 'half'; expected a number"),
-        ({"stream": {"order": 3}}, "stream.order is 3; expected a name, or keys and values with a name"),
-        ({"calibration": {"accept": True}}, "calibration.accept is True; expected a number"),
-        ({"layers": [1]}, "layers.0 is 1; expected text"),
-        ({"description": 3}, "description is 3; expected text"),
-        ({"workload": 3}, "workload is 3; expected a name, or keys and values with a name"),
-        ({"name": "a b"}, "name is 'a b'; expected letters, digits, '.', '_' and '-'"),
-        ({"name": "../up"}, "name is '../up'; expected letters, digits, '.', '_' and '-'"),
-        (
-            {"faultload": {"name": "novelty", "severity": "strong"}},
-            "faultload.severity is 'strong'; expected a number",
-        ),
-        (
-            {"faultload": "novelty", "stream": {"benchmark": "set"}},
-            "stream.benchmark brings its own faults; take faultload out, or benchmark",
-        ),
+        {"strem": {}},
+        {"stream": {"ood_shar": 0.1}},
+        {"calibration": {"acept": 0.9}},
+        {"monitors": ["odin", {"name": "oob", "calibration": {"acept": 0.9}}]},
+        {"workload": ...},
+        {"monitors": ["odin", {"tau": 1}]},
+        {"monitors": ["oob", "oob"]},
+        {"monitors": ["odin", {"name": "oob", "as": "odin"}]},
+        {"monitors": ["oob", "oracle"]},
+        {"monitors": [{"name": "oob", "as": "oracle"}]},
+        {"monitors": []},
+        {"monitors": "oob"},
+        {"seed": "x"},
+        {"seed": "3"},
+        {"seed": True},
+        {"seed": 1.0},
+        {"seed": -1},
+        {"seed": None},
+        {"batch_size": 0},
+        {"threads": 0},
+        {"stream": {"length": 2.5}},
+        {"stream": {"ood_share": "half"}},
+        {"stream": {"order": 3}},
+        {"calibration": {"accept": True}},
+        {"layers": [1]},
+        {"description": 3},
+        {"workload": 3},
+        {"name": "a b"},
+        {"name": "../up"},
+        {"faultload": {"name": "novelty", "severity": "strong"}},
+        {"faultload": "novelty", "stream": {"benchmark": "set"}},
     ],
 )
-def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes, message):
-    with pytest.raises(ExperimentError, match=f"^{re.escape('x.yaml: ' + message)}") as caught:
+def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes):
+    with refused(ExperimentError) as caught:
         parse(**changes)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
@@ -136,34 +119,28 @@ def test_a_stream_may_have_no_fault(nothing):
     "other", [{"ood_share": 0.2}, {"length": 10}, {"order": "shuffled"}, {"order": "sequential"}]
 )
 def test_a_benchmark_is_a_stream_already(other):
-    (key,) = other
-    message = f"x.yaml: stream: '{key}' has no effect beside benchmark, which is a stream already"
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+    with refused(ExperimentError):
         parse(stream={"benchmark": "set", **other})
     assert parse(stream={"benchmark": "set"}).stream.benchmark == "set"
 
 
 @pytest.mark.parametrize(
-    ("stream", "message"),
+    "stream",
     [
-        (
-            {"order": {"name": "onset", "at": 3}, "ood_share": 0.5},
-            "'ood_share' has no effect on a stream with time",
-        ),
-        ({"length": "endless"}, "length is 'endless'; a stream in the order 'shuffled' has an end"),
-        ({"length": "long"}, "stream.length is 'long'; expected a whole number of at least 1, or 'endless'"),
+        {"order": {"name": "onset", "at": 3}, "ood_share": 0.5},
+        {"length": "endless"},
+        {"length": "long"},
     ],
 )
-def test_a_stream_that_contradicts_itself_is_told(stream, message):
-    with pytest.raises(ExperimentError, match=re.escape(message)):
+def test_a_stream_that_contradicts_itself_is_told(stream):
+    with refused(ExperimentError):
         parse(stream=stream)
 
 
 @pytest.mark.parametrize("method", ["id-extreme", "fixed"])
 def test_an_acceptance_that_the_method_would_not_use_is_refused(method):
     threshold = {"threshold": 1.0} if method == "fixed" else {}
-    message = f"calibration.accept is 0.9, which method '{method}' would not use; leave it out"
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+    with refused(ExperimentError):
         parse(calibration={"method": method, "accept": 0.9, **threshold}).calibration.rule()
     assert parse(calibration={"method": method, **threshold}).calibration.rule().method == method
 
@@ -181,11 +158,7 @@ def test_a_calibration_beside_a_threshold_of_the_methods_own_is_refused(named, t
     monitor = ComponentSpec.model_validate(named).make("monitor")
     default = CalibrationRule(accept=0.9)
     assert rule_for(monitor, None, default) is default
-    message = (
-        f"monitor '{monitor.name}' sets its threshold itself ({threshold}), so that its calibration would "
-        "have no effect; leave one of them out"
-    )
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+    with refused(ExperimentError):
         rule_for(monitor, CalibrationSpec(accept=0.8), default)
 
 
@@ -197,30 +170,30 @@ def test_a_monitors_own_calibration_goes_before_that_of_the_experiment():
 def test_alias_is_no_second_spelling_of_as():
     (spec,) = parse(monitors=[{"name": "oob", "alias": "two"}]).monitors
     assert spec.alias is None
-    with pytest.raises(ParameterError, match=r"^monitor 'oob' has no parameter 'alias'; "):
+    with refused(ParameterError):
         spec.make("monitor")
 
 
 def test_a_misspelt_key_beside_parameters_gets_a_suggestion():
     (spec,) = parse(monitors=[{"name": "oob", "calibratoin": {"accept": 0.9}}]).monitors
-    with pytest.raises(ParameterError, match=r"no parameter 'calibratoin'; did you mean 'calibration'\?$"):
+    with refused(ParameterError):
         spec.make("monitor")
     (spec,) = parse(monitors=[{"name": "oob", "polcy": "latching"}]).monitors
-    with pytest.raises(ParameterError, match=r"no parameter 'polcy'; did you mean 'policy'\?$"):
+    with refused(ParameterError):
         spec.make("monitor")
     fault = parse(faultload={"name": "novelty", "workload": "digits", "severty": 2}).faultload[0]
-    with pytest.raises(ParameterError, match=r"no parameter 'severty'; did you mean 'severity'\?$"):
+    with refused(ParameterError):
         fault.make("faultload")
 
 
 def test_all_mistakes_are_told_at_once():
-    with pytest.raises(ExperimentError, match=r"seed is 'x'.*; batch_size is 0"):
+    with refused(ExperimentError):
         parse(seed="x", batch_size=0)
 
 
 @pytest.mark.parametrize("severity", [True, "3"])
 def test_a_severity_is_a_number(severity):
-    with pytest.raises(ExperimentError, match=re.escape("faultload.severity is")):
+    with refused(ExperimentError):
         parse(faultload={"name": "novelty", "severity": severity})
 
 
@@ -262,7 +235,7 @@ def test_a_name_made_of_the_files_has_none_but_plain_characters(tmp_path, file, 
 
 def test_a_name_of_its_own_is_never_changed(tmp_path):
     assert load_experiment(write(tmp_path, MINIMAL + "name: x.1\n", "a b.yaml"))[0].name == "x.1"
-    with pytest.raises(ExperimentError, match="name is 'a b'; expected letters"):
+    with refused(ExperimentError):
         load_experiment(write(tmp_path, MINIMAL + "name: a b\n", "a b.yaml"))
 
 
@@ -276,24 +249,22 @@ def test_the_command_line_wins_over_the_file(tmp_path):
 
 
 def test_a_wrong_setting_is_told_like_a_wrong_file(tmp_path):
-    with pytest.raises(
-        ExperimentError, match=r"mine\.yaml: unknown key 'stream.lenght'; did you mean 'length'\?"
-    ):
+    with refused(ExperimentError):
         load_experiment(write(tmp_path, MINIMAL), ["stream.lenght=3"])
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("", "holds a NoneType; expected keys and values"),
-        ("- a\n- b\n", "holds a list; expected keys and values"),
-        ("workload: [signs\n", "malformed YAML"),
-        (MINIMAL + "seed: 1\nseed: 2\n", "malformed YAML: key 'seed' stands twice"),
+        "",
+        "- a\n- b\n",
+        "workload: [signs\n",
+        MINIMAL + "seed: 1\nseed: 2\n",
     ],
 )
-def test_a_file_that_holds_no_experiment_is_told(tmp_path, text, message):
+def test_a_file_that_holds_no_experiment_is_told(tmp_path, text):
     where = write(tmp_path, text)
-    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
+    with refused(ExperimentError) as caught:
         load_experiment(where)
     assert where in str(caught.value)
 
@@ -301,29 +272,28 @@ def test_a_file_that_holds_no_experiment_is_told(tmp_path, text, message):
 def test_a_file_that_is_no_text_is_told(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ExperimentError, match=re.escape(f"{path} cannot be read: ")):
+    with refused(ExperimentError):
         load_experiment(str(path))
 
 
 def test_a_missing_file_is_told(tmp_path):
     path = tmp_path / "x.yaml"
-    message = f"{path} is not there; expected an experiment file (YAML)"
-    with pytest.raises(ExperimentError, match=re.escape(message)):
+    with refused(ExperimentError):
         find_experiment(str(path))
 
 
 def test_a_folder_is_no_experiment_but_that_of_a_run_has_its_record(tmp_path):
     message = f"{tmp_path} is a folder; expected an experiment file (YAML)"
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+    with refused(ExperimentError):
         find_experiment(str(tmp_path))
     (tmp_path / "run.json").write_text("{}")
     message += f"; to repeat its run, give {tmp_path / 'run.json'}"
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+    with refused(ExperimentError):
         find_experiment(str(tmp_path))
 
 
 def test_a_missing_record_is_no_name_of_a_shipped_experiment(tmp_path):
-    with pytest.raises(ExperimentError, match=r"run\.json is not there; expected an experiment file"):
+    with refused(ExperimentError):
         find_experiment(str(tmp_path / "run.json"))
 
 
@@ -353,15 +323,14 @@ def test_shipped_experiments_find_their_lists_from_anywhere(tmp_path, monkeypatc
 
 
 def test_a_misspelt_experiment_gets_a_suggestion():
-    message = "experiment 'quikstart' is neither a file nor shipped; did you mean 'quickstart'?"
-    with pytest.raises(ExperimentError, match=re.escape(message)):
+    with refused(ExperimentError):
         find_experiment("quikstart")
 
 
 @pytest.mark.parametrize("name", ["../experiments/quickstart", "/quickstart"])
 def test_a_bare_name_is_no_path_out_of_the_shipped_ones(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ExperimentError, match="neither a file nor shipped"):
+    with refused(ExperimentError):
         find_experiment(name)
 
 
@@ -386,7 +355,7 @@ def test_a_component_is_made_with_its_parameters_and_alias():
 
 
 def test_an_unknown_component_gets_a_suggestion():
-    with pytest.raises(UnknownNameError, match=r"monitor 'od1n' is not known; did you mean 'odin'\?"):
+    with refused(UnknownNameError):
         ComponentSpec.model_validate("od1n").make("monitor")
 
 
@@ -437,7 +406,7 @@ def test_what_has_no_effect_is_not_resolved_to_be_refused_later():
 def test_an_acceptance_that_somebody_wrote_in_vain_is_not_hidden():
     experiment = parse(calibration={"method": "fixed", "accept": 0.9, "threshold": 1.0})
     written = experiment.model_dump(mode="json", exclude_none=True)
-    with pytest.raises(ExperimentError, match="which method 'fixed' would not use"):
+    with refused(ExperimentError):
         parse_experiment(written, "again").calibration.rule()
 
 
@@ -459,5 +428,5 @@ def test_a_parameter_that_no_file_can_hold_is_not_resolved():
 def test_a_parameter_that_is_no_json_is_told(value):
     experiment = parse()
     made = {"workload": [TinySource(seed=value)]}
-    with pytest.raises(UserError, match="workload: a parameter cannot be written down as JSON"):
+    with refused(UserError):
         resolved(experiment, made)

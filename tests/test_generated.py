@@ -33,6 +33,7 @@ from farm.sut import SystemUnderTest
 from farm.testbed import Testbed
 from farm.testing.fakes import TinyModel
 from farm.timed_stream import TimedStream
+from tests.wording import refused, same_text
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOAD, MODEL = {"name": "farm.testing.fakes:TinySource"}, {"name": "farm.testing.fakes:TinyModel"}
@@ -338,7 +339,7 @@ def test_a_stream_with_time_applies_it_batch_by_batch(folder):
 
 def test_a_failure_of_the_attack_is_told_and_leaves_nothing(folder):
     stream = Small(folder).stream(Leaning(fails=True))
-    with pytest.raises(ComponentFailure, match=r"^faultload 'leaning' failed at instance .*: no gradient$"):
+    with refused(ComponentFailure):
         next(stream.batches(4))
     assert stream.uses_classifier
     assert [path for path in folder.rglob("*") if path.is_file()] == []
@@ -473,7 +474,7 @@ def test_a_class_that_no_name_finds_is_not_kept(folder, notes):
 
     reason = not_kept(folder, notes, Local())
     assert reason.startswith(f"faultload 'local': its class {__name__}:test_a_class_")
-    assert reason.endswith("Local is not found in a file; its images are made anew each time")
+    same_text(reason)
 
 
 def test_a_class_whose_name_finds_another_is_not_kept(folder, notes):
@@ -487,7 +488,7 @@ def test_a_class_that_was_typed_in_is_not_kept(folder, notes, monkeypatch, name)
     module = sys.modules.get(name) or ModuleType(name)
     monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(module, "Typed", typed, raising=False)
-    assert not_kept(folder, notes, typed()).endswith("; its images are made anew each time")
+    same_text(not_kept(folder, notes, typed()))
 
 
 def test_a_classifier_that_no_recipe_made_is_not_known_again(folder, notes):
@@ -500,17 +501,17 @@ def test_a_classifier_that_no_recipe_made_is_not_known_again(folder, notes):
 
 def test_a_parameter_that_cannot_be_written_down_is_not_known_again(folder, notes):
     reason = not_kept(folder, notes, Leaning(strength=np.float32(0.1)))
-    assert "a parameter cannot be written down as JSON" in reason
+    same_text(reason)
 
 
 def test_a_function_among_the_parameters_is_not_kept_whatever_the_fault_calls_it(folder, notes):
     reason = not_kept(folder, notes, Called(change=lambda images: images / 2))
-    assert "a parameter cannot be written down as JSON" in reason
+    same_text(reason)
 
 
 def test_a_module_that_lies_elsewhere_than_it_was_loaded_from_is_not_kept(folder, notes, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "__file__", str(folder / "elsewhere.py"))
-    assert "its module 'tests.test_generated' is another one than" in not_kept(folder, notes, Leaning())
+    same_text(not_kept(folder, notes, Leaning()))
 
 
 def test_code_that_may_be_older_in_memory_than_in_its_file_is_not_kept(folder, notes, monkeypatch):
@@ -698,9 +699,8 @@ def test_a_composition_with_an_attack_is_made_once_as_a_whole(run, folder, gradi
 
 
 def test_what_changes_id_and_ood_alike_can_have_no_attack_in_it(run, folder):
-    message = "acts upon certain instances, so that it cannot be applied to ID and OOD alike"
     for fault in ({"name": "pgd"}, {"name": "compose", "faults": ["pgd"]}):
-        with pytest.raises(ExperimentError, match=message):
+        with refused(ExperimentError):
             run(DiskCache(folder), faultload=[{"name": "fog", "severity": 1}, fault | {"both": True}])
 
 

@@ -47,6 +47,7 @@ from farm.guard.images import as_input
 from farm.guard.own_code import OwnCode, needed_files
 from farm.policies import MOutOfN
 from farm.testing.fakes import FakeMonitor, TinyModel, tiny_workload
+from tests.wording import refused, same_text
 
 SHAPE = (3, 8, 8)
 FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
@@ -242,17 +243,16 @@ def test_nothing_of_stream_and_faults_is_made(place) -> None:
 
 
 def test_one_of_several_monitors_is_chosen(place) -> None:
-    message = r"experiment 'mine' has 3 monitors (mine, knn, patterns); choose one with --monitor NAME"
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}$"):
+    with refused(ExperimentError):
         fit(place, None)
-    with pytest.raises(ExperimentError, match="has no monitor 'patern'; did you mean 'patterns'"):
+    with refused(ExperimentError):
         fit(place, "patern")
     assert fit(place, None, monitors=["max-softmax"]).monitor.name == "max-softmax"
     assert fit(place, "max_softmax", monitors=["knn", "max-softmax"]).monitor.name == "max-softmax"
 
 
 def test_a_fit_that_fails_is_told(place) -> None:
-    with pytest.raises(ComponentFailure, match="monitor 'bad'"):
+    with refused(ComponentFailure):
         fit(place, "bad", monitors=[{"name": "callable", "as": "bad", "function": "my_gain:bad"}])
 
 
@@ -364,7 +364,7 @@ def test_a_monitor_may_have_its_own_policy_and_fallback(place) -> None:
 
 
 def test_a_fallback_that_is_the_classifier_itself_is_refused(place) -> None:
-    with pytest.raises(ExperimentError, match="fallback 'module' is the classifier itself"):
+    with refused(ExperimentError):
         fit(place, "knn", fallback=EXPERIMENT["classifier"])
 
 
@@ -390,10 +390,10 @@ def test_every_flipped_byte_is_found(copy) -> None:
 def test_a_missing_or_truncated_file_is_told(copy, name) -> None:
     whole = (copy / name).read_bytes()
     (copy / name).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=rf"{re.escape(str(copy / name))} .*truncated"):
+    with refused(DataError):
         Guard.load(copy)
     (copy / name).unlink()
-    with pytest.raises(DataError, match=rf"{re.escape(str(copy / name))} is (missing|not there)"):
+    with refused(DataError):
         Guard.load(copy)
 
 
@@ -407,55 +407,38 @@ def change(copy: Path, act, *, sign: bool = True) -> None:
 
 def test_a_threshold_edited_by_hand_is_found(copy) -> None:
     change(copy, lambda r: r["monitor"]["calibration"].update(threshold=9.0), sign=False)
-    with pytest.raises(DataError, match=r"guard\.json was changed: its checksum differs from what it says"):
+    with refused(DataError):
         Guard.load(copy)
 
 
 @pytest.mark.parametrize(
-    ("act", "kind", "message"),
+    ("act", "kind"),
     [
-        (lambda r: r.update(schema=2), DataError, "schema is 2; expected 1"),
-        (lambda r: r.pop("policy"), DataError, "lacks the key 'policy'"),
-        (lambda r: r["files"].pop("monitor.npz"), DataError, "does not list 'monitor.npz'"),
-        (lambda r: r["files"].update({"../x": "0"}), DataError, "names the file '../x'"),
+        (lambda r: r.update(schema=2), DataError),
+        (lambda r: r.pop("policy"), DataError),
+        (lambda r: r["files"].pop("monitor.npz"), DataError),
+        (lambda r: r["files"].update({"../x": "0"}), DataError),
         (
             lambda r: r["monitor"].update(component="lost", owner={"package": "theirs", "version": "1.2"}),
             DataError,
-            "guard needs the monitor 'lost' of the package theirs 1.2, which is not installed here",
         ),
-        (
-            lambda r: r["policy"].update(component="lost"),
-            DataError,
-            "needs the policy 'lost' of the package farm-",
-        ),
-        (
-            lambda r: r["monitor"].update(component="gone_package:Monitor", owner=None),
-            ExperimentError,
-            "monitor 'gone_package:Monitor': cannot import 'gone_package'",
-        ),
-        (
-            lambda r: r["classifier"].update(digest="0"),
-            DataError,
-            "the code of classifier 'module', or the version of what runs it, has changed since the",
-        ),
-        (
-            lambda r: r["monitor"].update(parameters={"scale": "large"}),
-            ParameterError,
-            "scale is 'large'; expected float",
-        ),
+        (lambda r: r["policy"].update(component="lost"), DataError),
+        (lambda r: r["monitor"].update(component="gone_package:Monitor", owner=None), ExperimentError),
+        (lambda r: r["classifier"].update(digest="0"), DataError),
+        (lambda r: r["monitor"].update(parameters={"scale": "large"}), ParameterError),
     ],
 )
-def test_a_record_that_does_not_fit_is_told_in_one_line(copy, act, kind, message) -> None:
+def test_a_record_that_does_not_fit_is_told_in_one_line(copy, act, kind) -> None:
     change(copy, act)
-    with pytest.raises(kind, match=message) as caught:
+    with refused(kind) as caught:
         Guard.load(copy)
     assert "\n" not in str(caught.value)
 
 
 def test_what_is_no_guard_is_told(tmp_path) -> None:
-    with pytest.raises(DataError, match="is no folder; expected one that `farm fit` wrote"):
+    with refused(DataError):
         Guard.load(tmp_path / "nothing")
-    with pytest.raises(DataError, match=r"guard\.json is not there"):
+    with refused(DataError):
         Guard.load(tmp_path)
 
 
@@ -467,7 +450,7 @@ def test_without_torch_it_says_so_in_one_line(saved, place) -> None:
     )
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("farm: model 'module': cannot import 'models.own'")
+    same_text(line)
     assert "torch" in line
 
 
@@ -481,10 +464,10 @@ def test_other_versions_are_noted(copy) -> None:
 
 
 def test_what_cannot_be_saved_is_told(doubt, tiny, tmp_path, place) -> None:
-    with pytest.raises(RequirementError, match="classifier 'tiny-model' cannot be saved: it was not made by"):
+    with refused(RequirementError):
         doubt.save(tmp_path / "a")
     doubt.classifier.recipe = {"name": "farm.testing.fakes:TinyModel"}
-    with pytest.raises(RequirementError, match=r"does not say how it is made again from arrays \(restore\)"):
+    with refused(RequirementError):
         doubt.save(tmp_path / "a")
     guard = fit(place, "knn")
 
@@ -495,11 +478,11 @@ def test_what_cannot_be_saved_is_told(doubt, tiny, tmp_path, place) -> None:
         def reset(self) -> None: ...
 
     guard.policy = Local()
-    with pytest.raises(RequirementError, match=r"policy 'local' cannot be saved: its class .*<locals>"):
+    with refused(RequirementError):
         guard.save(tmp_path / "b")
     guard = fit(place, "knn")
     guard.fallback = type("Theirs", (LastAccepted,), {})()
-    with pytest.raises(RequirementError, match=r"a fallback of the class .*Theirs cannot be saved"):
+    with refused(RequirementError):
         guard.save(tmp_path / "c")
     assert not list(tmp_path.iterdir())
 
@@ -512,15 +495,15 @@ def test_a_classifier_that_no_recipe_made_is_told(tiny, tmp_path) -> None:
     monitor = FakeMonitor(name="doubt")
     fit_monitors([monitor], even, tiny)
     guard = Guard(even, monitor, shape=SHAPE)
-    with pytest.raises(RequirementError, match="was not made by a recipe"):
+    with refused(RequirementError):
         guard.save(tmp_path / "guard")
     even.recipe = {"name": "nobody"}
-    with pytest.raises(RequirementError, match="no model is registered as 'nobody'"):
+    with refused(RequirementError):
         guard.save(tmp_path / "guard")
 
 
 def test_nothing_is_overwritten(saved, place) -> None:
-    with pytest.raises(DataError, match="exists already"):
+    with refused(DataError):
         fit(place).save(saved)
 
 
@@ -560,30 +543,24 @@ def test_a_training_file_gives_what_the_folder_workload_gives(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "message"),
+    "image",
     [
-        ("nothing.png", r"nothing.png: cannot be read \(No such file or directory\)"),
-        (
-            np.zeros((8, 8, 4), np.uint8),
-            "the image: an array of 8 x 8 x 4 in uint8; expected H x W x C with 1 or 3",
-        ),
-        (np.zeros((3, 8, 8), np.uint8), "expected H x W x C"),
-        (np.zeros((0, 8, 3), np.uint8), "expected H x W x C"),
-        (
-            np.zeros((3, 9, 8), np.float32),
-            r"3 x 9 x 8 in float32; expected 3 x 8 x 8 \(C x H x W\): give a file",
-        ),
-        (np.zeros(SHAPE), "an array of float64; expected uint8, or float32 in"),
-        (np.zeros(SHAPE, np.int64), "an array of int64"),
-        (np.full(SHAPE, 2, np.float32), r"the image: image 0 has a pixel 2.0; expected values in \[0, 1\]"),
-        (np.full(SHAPE, np.nan, np.float32), "pixel nan; expected finite values"),
-        (Image.new("RGBA", (8, 8)), "with an alpha channel; expected one still image"),
-        (Image.new("I;16", (8, 8)), "16-bit; expected one still image"),
-        (Image.new("CMYK", (8, 8)), "CMYK; expected one still image"),
+        "nothing.png",
+        np.zeros((8, 8, 4), np.uint8),
+        np.zeros((3, 8, 8), np.uint8),
+        np.zeros((0, 8, 3), np.uint8),
+        np.zeros((3, 9, 8), np.float32),
+        np.zeros(SHAPE),
+        np.zeros(SHAPE, np.int64),
+        np.full(SHAPE, 2, np.float32),
+        np.full(SHAPE, np.nan, np.float32),
+        Image.new("RGBA", (8, 8)),
+        Image.new("I;16", (8, 8)),
+        Image.new("CMYK", (8, 8)),
     ],
 )
-def test_images_that_cannot_be_used(doubt, image, message) -> None:
-    with pytest.raises(DataError, match=message) as caught:
+def test_images_that_cannot_be_used(doubt, image) -> None:
+    with refused(DataError) as caught:
         doubt(image)
     assert "\n" not in str(caught.value)
 
@@ -614,7 +591,7 @@ def test_what_has_the_form_of_an_array_is_an_image(doubt) -> None:
 
 @pytest.mark.parametrize("track", [3, [3], [None]])
 def test_a_track_is_a_name(doubt, track) -> None:
-    with pytest.raises(DataError, match=r"^track has (3|None); expected a name, or one name for each image$"):
+    with refused(DataError):
         doubt(np.zeros(SHAPE, np.float32), track=track)
 
 
@@ -696,9 +673,9 @@ def test_a_policy_and_a_fallback_remember_until_restart(tiny, classifier) -> Non
     told = [guard(image, "a") for image in (bright, bright, dark, dark)]
     assert [d.alarm for d in told] == [True, True, False, False]
     assert [d.accepted for d in told] == [True, False, False, True]
-    assert told[0].why == "the score is above the threshold; policy 'm-of-n' lets it pass"
+    same_text(told[0].why)
     assert told[1].why == f"the score is above the threshold; fallback: '{first.predicted}'"
-    assert told[2].why.startswith("no alarm, but policy 'm-of-n' cancels after earlier ones")
+    same_text(told[2].why)
     # What passed with an alarm is not recalled.
     assert told[1].label == first.predicted
     assert guard.notes == ()
@@ -750,7 +727,7 @@ def test_a_second_classifier_takes_over(tiny, classifier) -> None:
     guard = Guard(classifier, monitor, shape=SHAPE, fallback=SecondClassifier(second))
     assert guard(np.ones(SHAPE, np.float32)).label == tiny.classes[2]
     wrong = FunctionClassifier(lambda images: np.ones((len(images), 1)), ("only",))
-    with pytest.raises(ExperimentError, match="fallback 'function' counts other classes than classifier"):
+    with refused(ExperimentError):
         Guard(classifier, monitor, shape=SHAPE, fallback=SecondClassifier(wrong))
 
 
@@ -797,7 +774,7 @@ def test_who_looks_back_sees_one_image_at_a_time(tiny, classifier, order) -> Non
     reasons = [d.explanation.reason for d in decisions]
     looks = (1, 2, 3) if order else (1, 1, 1)
     assert reasons == [f"image {i} after {n} looks" for i, n in enumerate(looks)]
-    with pytest.raises(DataError, match="track has 2 names for 3 images"):
+    with refused(DataError):
         guard(tiny.test.images.read(np.arange(3)), track=["a", "b"])
 
 
@@ -819,7 +796,7 @@ def test_explanations_are_given_where_they_are_asked_for(tiny, classifier) -> No
         assert asked == expected
         assert told[1].why == ("too bright" if expected else "the score is above the threshold")
     assert guard(both[1]).record()["explanation"]["contributions"] == {"sky": 1.5}
-    with pytest.raises(ParameterError, match="explain is 'some'; expected one of: all, cancelled, none"):
+    with refused(ParameterError):
         guard(both, explain="some")
 
 
@@ -832,17 +809,16 @@ def test_a_decision_stands_even_where_its_explanation_fails(tiny, classifier) ->
     fit_monitors([monitor], classifier, tiny)
     decision = Guard(classifier, monitor, shape=SHAPE)(np.zeros(SHAPE, np.float32))
     assert not decision.accepted
-    assert decision.why.startswith("not explained: monitor 'mute' failed in explain: KeyError")
+    same_text(decision.why)
 
 
 def test_a_monitor_must_be_ready_and_of_this_classifier(tiny, classifier) -> None:
     monitor = FakeMonitor(name="doubt")
-    with pytest.raises(ComponentFailure, match="monitor 'doubt' is not calibrated"):
+    with refused(ComponentFailure):
         Guard(classifier, monitor, shape=SHAPE)
     fit_monitors([monitor], classifier, tiny)
     other = FunctionClassifier(lambda images: np.full((len(images), 4), 0.25), tiny.classes, name="other")
-    digests = f"'tiny-model' with the digest {classifier.digest}; the 'other' given has {other.digest}"
-    with pytest.raises(ExperimentError, match=f"was fitted on a classifier {digests}"):
+    with refused(ExperimentError):
         Guard(other, monitor, shape=SHAPE)
     same = TinyModel().classifier(tiny, None)  # type: ignore[arg-type]
     assert Guard(same, monitor, shape=SHAPE)
@@ -875,14 +851,14 @@ def test_a_policy_with_a_mistake_is_named(tiny, classifier) -> None:
         return Guard(classifier, monitor, shape=SHAPE, policy=Own(mistake=mistake))
 
     image = np.zeros(SHAPE, np.float32)
-    for mistake, message in (
-        ("raises", "^policy 'own' failed: AttributeError: 'Verdict' object has no attribute 'alarm'"),
-        ("list", "^policy 'own' gave what is of the type list; expected an array with one truth value"),
-        ("long", r"^policy 'own' gave what is an array of bool and the shape \(2,\); expected .*, here 1$"),
+    for mistake in (
+        "raises",
+        "list",
+        "long",
     ):
-        with pytest.raises(ComponentFailure, match=message):
+        with refused(ComponentFailure):
             guard(mistake)(image)
-    with pytest.raises(ComponentFailure, match=r"^policy 'own' failed: KeyError: 'memory'"):
+    with refused(ComponentFailure):
         guard("reset").restart()
 
 
@@ -894,7 +870,7 @@ def test_a_fallback_with_a_mistake_is_named(tiny, classifier) -> None:
     monitor = FakeMonitor(name="doubt")
     fit_monitors([monitor], classifier, tiny)
     guard = Guard(classifier, monitor, shape=SHAPE, fallback=Wrong())
-    with pytest.raises(ComponentFailure, match=r"^the fallback gave what is an array of float64"):
+    with refused(ComponentFailure):
         guard(np.zeros(SHAPE, np.float32))
 
 
@@ -940,7 +916,7 @@ def test_warming_up_forgets_and_bears_failures(tiny, classifier) -> None:
     assert guard(np.zeros(SHAPE, np.float32)).accepted, "the second alarm in a row would be cancelled"
     monitor._score_with = lambda observation: 1 / 0
     guard.warm_up()
-    with pytest.raises(ComponentFailure, match="monitor 'bad' failed in score: ZeroDivisionError"):
+    with refused(ComponentFailure):
         guard(np.zeros(SHAPE, np.float32))
 
 
@@ -1003,13 +979,13 @@ def test_arrays_come_back_as_they_were(tmp_path, array) -> None:
 
 def test_arrays_of_objects_are_neither_written_nor_read(tmp_path) -> None:
     objects = np.array([{}], dtype=object)
-    with pytest.raises(ComponentFailure, match="the array 'a' holds Python objects"):
+    with refused(ComponentFailure):
         write_arrays(tmp_path / "a.npz", {"a": objects})
     np.savez(tmp_path / "b.npz", a=objects)
-    with pytest.raises(DataError, match=r"b\.npz cannot be read as arrays"):
+    with refused(DataError):
         read_arrays(tmp_path / "b.npz")
     (tmp_path / "c.npz").write_bytes(b"PK")
-    with pytest.raises(DataError, match="is it truncated"):
+    with refused(DataError):
         read_arrays(tmp_path / "c.npz")
 
 
@@ -1043,7 +1019,7 @@ def test_the_files_that_components_need(tmp_path, monkeypatch) -> None:
     assert (
         needed_files(["json:load", "farm.api:Cancel", "no.such:thing", "http://x", "my_gain"], tmp_path) == []
     )
-    with pytest.raises(DataError, match=r"broken\.py cannot be read as Python"):
+    with refused(DataError):
         needed_files("broken:x", tmp_path)
 
 

@@ -15,6 +15,7 @@ from farm.errors import DataError, ExperimentError
 from farm.inspection import Run, along_time, at_share, confidence, costs, pair, per_class, ranking
 from farm.readouts import Readouts
 from farm.report.looks import render_looks
+from tests.wording import refused, same_text
 
 LABEL = np.array([0, 0, 1, 1, -1, -1])
 PREDICTED = np.array([0, 1, 1, 1, 0, 1])
@@ -109,7 +110,7 @@ def test_two_monitors_are_compared_on_the_same_instances() -> None:
     (look,) = pair(both, "mine", "other")
     assert [row[:5] for row in look.rows] == [("specific", 3, 0, 3, 0), ("overall", 3, 1, 2, 0)]
     assert look.rows[0][5].value == 2 * 0.5**3
-    with pytest.raises(ExperimentError, match="--pair 'othr' is not in the run; did you mean 'other'"):
+    with refused(ExperimentError):
         list(pair(both, "mine", "othr"))
 
 
@@ -122,7 +123,7 @@ def test_without_labels_there_is_no_closer_look() -> None:
     given = readouts()
     given.instances["label"] = given.instances["label"].astype("Int64")
     given.instances.loc[0, "label"] = pd.NA
-    with pytest.raises(DataError, match="needs labels and is_ood of all instances: some labels are missing"):
+    with refused(DataError):
         Run.of(given)
 
 
@@ -130,7 +131,7 @@ def test_json_has_null_and_a_reason_where_nothing_is_defined(run) -> None:
     found = json.loads(render_looks(list(per_class(run)), "json"))
     novel = found[0]["rows"][0]
     assert novel["cancelled though right"]["value"] is None
-    assert "each of the 2 instances should be cancelled" in novel["cancelled though right"]["undefined"]
+    same_text(novel["cancelled though right"]["undefined"])
 
 
 def test_the_command_prints_what_is_asked_for(tmp_path, capsys) -> None:

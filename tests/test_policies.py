@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +11,7 @@ from farm import registry
 from farm.api import Cancel, Observation, Verdict
 from farm.errors import ParameterError, UnknownNameError
 from farm.policies import Hysteresis, Latching, MOutOfN
+from tests.wording import refused
 
 
 def cancelled(policy, margins, tracks=None, sizes=None):
@@ -190,39 +189,23 @@ def test_hysteresis_is_a_machine_of_two_states(margins, begin, end):
 
 
 @pytest.mark.parametrize(
-    ("policy", "arguments", "message"),
+    ("policy", "arguments"),
     [
-        ("m-of-n", {"m": 6, "n": 5}, "policy 'm-of-n': m is 6; expected a whole number from 1 to 5"),
-        ("m-of-n", {"m": 0, "n": 5}, "policy 'm-of-n': m is 0; expected a whole number from 1 to 5"),
-        ("m-of-n", {"m": 1, "n": 0}, "policy 'm-of-n': n is 0; expected a whole number of at least 1"),
-        ("m-of-n", {"m": 2.0, "n": 5}, "policy 'm-of-n': m is 2.0; expected int"),
-        ("m-of-n", {"m": 2}, "policy 'm-of-n' needs the parameter 'n', which has no default"),
-        (
-            "m-of-n",
-            {"m": 2, "n": 5, "within": "tracks"},
-            "policy 'm-of-n': within is 'tracks'; expected one of: stream, track",
-        ),
-        (
-            "hysteresis",
-            {"begin": 0, "end": 1},
-            "policy 'hysteresis': begin is 0; expected a whole number of at least 1",
-        ),
-        (
-            "hysteresis",
-            {"begin": 1, "end": 0},
-            "policy 'hysteresis': end is 0; expected a whole number of at least 1",
-        ),
-        (
-            "hysteresis",
-            {"begin": 1, "end": 1, "margin": -0.1},
-            "policy 'hysteresis': margin is -0.1; expected a number of at least 0",
-        ),
-        ("latching", {"within": "x"}, "policy 'latching': within is 'x'; expected one of: stream, track"),
-        ("cancel", {"m": 1}, "policy 'cancel' has no parameter 'm'; none is known"),
+        ("m-of-n", {"m": 6, "n": 5}),
+        ("m-of-n", {"m": 0, "n": 5}),
+        ("m-of-n", {"m": 1, "n": 0}),
+        ("m-of-n", {"m": 2.0, "n": 5}),
+        ("m-of-n", {"m": 2}),
+        ("m-of-n", {"m": 2, "n": 5, "within": "tracks"}),
+        ("hysteresis", {"begin": 0, "end": 1}),
+        ("hysteresis", {"begin": 1, "end": 0}),
+        ("hysteresis", {"begin": 1, "end": 1, "margin": -0.1}),
+        ("latching", {"within": "x"}),
+        ("cancel", {"m": 1}),
     ],
 )
-def test_a_bad_parameter_is_told(policy, arguments, message):
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+def test_a_bad_parameter_is_told(policy, arguments):
+    with refused(ParameterError):
         registry.policy(policy, **arguments)
 
 
@@ -232,7 +215,5 @@ def test_policies_go_by_name():
     assert made.recipe == {"name": "m-of-n", "m": 2, "n": 5, "within": "stream"}
     assert MOutOfN(m=2, n=5).recipe == made.recipe
     assert type(registry.policy("m_of_n", m=1, n=1)) is MOutOfN
-    with pytest.raises(
-        UnknownNameError, match=r"^policy 'hysterisis' is not known; did you mean 'hysteresis'\?$"
-    ):
+    with refused(UnknownNameError):
         registry.policy("hysterisis")

@@ -16,6 +16,7 @@ from farm.files import signed
 from farm.readouts import TIME_COLUMNS, Readouts
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, FakeMonitor, TinyModel, TinySource
+from tests.wording import refused, same_text
 
 FILES = ("instances.parquet", "alarms.parquet", "run.json", "layer-0-last-hidden.npy")
 
@@ -73,7 +74,7 @@ def test_what_was_read_can_be_saved_again(folder, tmp_path):
 def test_a_failed_monitor_leaves_no_rows_but_its_reason(readouts):
     assert set(readouts.alarms["monitor"]) == {"doubt"}
     records = {record["name"]: record for record in readouts.run["monitors"]}
-    assert "returned the score nan" in records["broken"]["failure"]
+    same_text(records["broken"]["failure"])
     assert records["doubt"]["failure"] is None
     assert "calibration" not in records["broken"]
 
@@ -107,8 +108,7 @@ def test_one_flipped_bit_is_noticed(folder, name, where):
     content = bytearray(path.read_bytes())
     content[where] ^= 0x01
     path.write_bytes(content)
-    message = f"{path} was changed or truncated: its checksum differs from the record"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         Readouts.load(folder)
 
 
@@ -116,7 +116,7 @@ def test_one_flipped_bit_is_noticed(folder, name, where):
 def test_a_truncated_file_is_noticed(folder, name):
     path = folder / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(DataError, match=re.escape(str(path))) as caught:
+    with refused(DataError) as caught:
         Readouts.load(folder)
     assert "truncated" in str(caught.value)
 
@@ -124,7 +124,7 @@ def test_a_truncated_file_is_noticed(folder, name):
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_told(folder, name):
     (folder / name).unlink()
-    with pytest.raises(DataError, match=re.escape(str(folder / name)) + " is (missing|not there)"):
+    with refused(DataError):
         Readouts.load(folder)
 
 
@@ -132,15 +132,14 @@ def test_a_missing_file_is_told(folder, name):
 def test_another_schema_is_told(folder, schema):
     record = json.loads((folder / "run.json").read_text()) | {"schema": schema}
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=re.escape(f"{folder / 'run.json'}: schema is {schema}; expected 3")):
+    with refused(DataError):
         Readouts.load(folder)
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file"])
 def test_what_is_no_folder_is_told(tmp_path, name):
     (tmp_path / "file").write_text("x")
-    message = f"{tmp_path / name} is no folder; expected one that `farm run` wrote"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         Readouts.load(tmp_path / name)
 
 
@@ -149,8 +148,7 @@ def test_a_record_that_lacks_a_key_is_told(folder, key):
     record = json.loads((folder / "run.json").read_text())
     del record[key]
     (folder / "run.json").write_text(json.dumps(record))
-    message = f"{folder / 'run.json'} lacks the key '{key}'; was it edited?"
-    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+    with refused(DataError):
         Readouts.load(folder)
 
 
@@ -159,7 +157,7 @@ def test_a_digit_changed_in_the_record_is_found(folder):
     seed = re.search(r'"seed": (\d+)', text)
     assert seed is not None
     (folder / "run.json").write_text(text[: seed.start(1)] + "7" + text[seed.end(1) :])
-    with pytest.raises(DataError, match=r"run\.json was changed: its checksum differs"):
+    with refused(DataError):
         Readouts.load(folder)
 
 
@@ -168,14 +166,13 @@ def test_a_record_that_does_not_list_a_file_is_told(folder, name):
     record = json.loads((folder / "run.json").read_text())
     del record["files"][name]
     (folder / "run.json").write_text(json.dumps(signed(record)))
-    message = f"{folder}: its record does not list '{name}'; was it edited?"
-    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+    with refused(DataError):
         Readouts.load(folder)
 
 
 def test_a_run_is_never_overwritten(readouts, folder):
     before = (folder / "run.json").read_bytes()
-    with pytest.raises(DataError, match=re.escape(f"{folder} exists already; expected a new folder")):
+    with refused(DataError):
         readouts.save(folder)
     assert (folder / "run.json").read_bytes() == before
 
@@ -192,11 +189,7 @@ def test_a_disk_that_fills_up_half_way_leaves_nothing(readouts, tmp_path, monkey
         whole(frame, path, **options)
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", fills_up)
-    message = (
-        f"cannot write {tmp_path / 'run'}: No space left on device; "
-        "free some space or choose another disk with --out"
-    )
-    with pytest.raises(StorageError, match=f"^{re.escape(message)}$"):
+    with refused(StorageError):
         readouts.save(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
@@ -292,5 +285,5 @@ def test_monitors_are_fitted_by_name_with_an_alias_and_a_calibration_of_their_ow
     )
     assert [m.name for m in (one, other, fake)] == ["softmax-80", "max-softmax", "fake-monitor"]
     assert [m.calibration.asked_acceptance for m in (one, other, fake)] == [0.8, 0.9, 0.9]
-    with pytest.raises(ExperimentError, match="monitor 'never' sets its threshold itself"):
+    with refused(ExperimentError):
         bed.fit([{"name": "never", "calibration": {"accept": 0.8}}], classifier, workload)

@@ -19,6 +19,7 @@ from farm.readouts import TIME_COLUMNS, Readouts
 from farm.records import judge
 from farm.sut import WARM_UP
 from farm.testing.fakes import TinySource
+from tests.wording import refused, same_text
 
 MODULE = '''
 import numpy as np
@@ -241,7 +242,7 @@ def test_a_file_on_disk_says_the_same(folder, capsys, monkeypatch):
     arguments = ["run", "mine.yaml", "--quiet", "--out", "r", "--set", "monitors.1.policy.m=1"]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
-    assert "policy: m-of-n (m 1, n 3, within stream); fallback: last" in printed
+    same_text(printed)
     assert Readouts.load("r").alarms["decision"].tolist() == readouts.alarms["decision"].tolist()
 
 
@@ -261,73 +262,43 @@ def test_watching_a_stream_honours_the_policies(folder, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("changed", "error", "message"),
+    ("changed", "error"),
     [
-        ({"policy": "latchin"}, UnknownNameError, "policy 'latchin' is not known; did you mean 'latching'?"),
-        (
-            {"policy": {"name": "m-of-n", "m": 6, "n": 5}},
-            ParameterError,
-            "policy 'm-of-n': m is 6; expected a whole number from 1 to 5",
-        ),
-        (
-            {"policy": {"name": "m-of-n", "m": 2, "k": 5}},
-            ParameterError,
-            "policy 'm-of-n' has no parameter 'k'; ",
-        ),
-        ({"fallback": "lats"}, UnknownNameError, "fallback 'lats' is not known; did you mean 'last'?"),
-        ({"fallback": "lenett"}, UnknownNameError, "fallback 'lenett' is not known; did you mean 'lenet'?"),
-        (
-            {"fallback": {"name": "last", "tracks": 3}},
-            ExperimentError,
-            "fallback 'last' takes no parameters; got tracks",
-        ),
-        (
-            {"fallback": {"name": "none", "as": "x"}},
-            ExperimentError,
-            "fallback 'none' takes no parameters; got as",
-        ),
-        (
-            {"fallback": {"name": "lenet", "epochz": 3}},
-            ParameterError,
-            "model 'lenet' has no parameter 'epochz'; did you mean 'epochs'?",
-        ),
-        (
-            {"fallback": "farm.testing.fakes:TinyModel"},
-            ExperimentError,
-            "fallback 'farm.testing.fakes:TinyModel' is the classifier itself: its decision would be the "
-            "cancelled one; expected another classifier, or other parameters",
-        ),
+        ({"policy": "latchin"}, UnknownNameError),
+        ({"policy": {"name": "m-of-n", "m": 6, "n": 5}}, ParameterError),
+        ({"policy": {"name": "m-of-n", "m": 2, "k": 5}}, ParameterError),
+        ({"fallback": "lats"}, UnknownNameError),
+        ({"fallback": "lenett"}, UnknownNameError),
+        ({"fallback": {"name": "last", "tracks": 3}}, ExperimentError),
+        ({"fallback": {"name": "none", "as": "x"}}, ExperimentError),
+        ({"fallback": {"name": "lenet", "epochz": 3}}, ParameterError),
+        ({"fallback": "farm.testing.fakes:TinyModel"}, ExperimentError),
     ],
 )
 @pytest.mark.parametrize("of_a_monitor", [False, True])
-def test_a_mistake_is_told_before_anything_is_computed(
-    folder, monkeypatch, changed, error, message, of_a_monitor
-):
+def test_a_mistake_is_told_before_anything_is_computed(folder, monkeypatch, changed, error, of_a_monitor):
     def load(*_, **__):
         raise AssertionError("computed something")
 
     monkeypatch.setattr(TinySource, "_load", load)
     if of_a_monitor:
         changed = {"monitors": [{"name": "theirs:Dim", **changed}]}
-    with pytest.raises(error, match=f"^{re.escape(message)}"):
+    with refused(error):
         run(folder, **changed)
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    "changed",
     [
-        ({"polcy": "latching"}, "unknown key 'polcy'; did you mean 'policy'?"),
-        ({"policy": 3}, "policy is 3; expected a name, or keys and values with a name"),
-        ({"fallback": None}, "fallback is None; expected a name, or keys and values with a name"),
-        ({"fallback": {"hidden": 3}}, "'fallback.name' is missing"),
-        (
-            {"monitors": [{"name": "oob", "policy": 3}]},
-            "monitors.0.policy is 3; expected a name, or keys and values with a name",
-        ),
+        {"polcy": "latching"},
+        {"policy": 3},
+        {"fallback": None},
+        {"fallback": {"hidden": 3}},
+        {"monitors": [{"name": "oob", "policy": 3}]},
     ],
 )
-def test_what_is_no_policy_or_fallback_at_all_is_told(changed, message):
-    with pytest.raises(ExperimentError, match=f"^{re.escape('x.yaml: ' + message)}$"):
+def test_what_is_no_policy_or_fallback_at_all_is_told(changed):
+    with refused(ExperimentError):
         parse_experiment(PLAIN | changed, "x.yaml")
 
 
@@ -343,7 +314,7 @@ def test_a_second_classifier_that_fails_on_the_way_makes_its_monitors_fail(folde
     ]
     readouts = run(folder, monitors=monitors)
     a, b = readouts.run["monitors"]
-    assert a["failure"].startswith("monitor 'a': classifier 'reserve' failed: OSError: no more (in the batch")
+    same_text(a["failure"])
     assert a["policy"]["name"] == "latching"
     assert b["failure"] is None
     assert set(readouts.alarms["monitor"]) == {"b"}

@@ -14,6 +14,7 @@ from farm.cache import DiskCache
 from farm.errors import DataError, RequirementError
 from farm.rendered import KIND, load_workload
 from farm.testbed import Testbed
+from tests.wording import refused
 
 SMALL = {"train_groups": 2, "validation_groups": 1, "test_groups": 1, "views": 1}
 
@@ -161,7 +162,7 @@ def test_what_was_kept_unseen_is_checked_where_contents_matter(
 ) -> None:
     monkeypatch.setattr(Stripes, "copies", True)
     load_workload(Stripes(), context, contents=False)
-    with pytest.raises(DataError, match="identical image"):
+    with refused(DataError):
         load_workload(Stripes(), context)
     assert Stripes.renderings == 1
 
@@ -173,7 +174,7 @@ def test_a_failing_renderer_keeps_nothing(
         raise ValueError("no paint")
 
     monkeypatch.setattr(Stripes, "_load", failing)
-    with pytest.raises(ValueError, match="no paint"):
+    with refused(ValueError):
         load_workload(Stripes(), context)
     assert not list((tmp_path / KIND).glob("[!.]*"))
 

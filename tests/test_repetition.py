@@ -21,6 +21,7 @@ from farm.experiment import assemble_stream, run_experiment
 from farm.experiment_files import EXPERIMENTS
 from farm.readouts import SCHEMA, TIME_COLUMNS, Readouts
 from farm.repetition import differences, explanations, repeat_of
+from tests.wording import refused, same_text
 
 OWN = '''
 from farm.api import Monitor
@@ -205,34 +206,25 @@ def test_a_home_that_is_not_there_is_the_current_folder(first, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ('{"schema": 2, "experi', "cannot be read as JSON (Unterminated string"),
-        ("\x00", "cannot be read as JSON ("),
-        ("[1, 2]", "holds a list; expected a JSON object"),
-        ('{"cells": []}', f"schema is None; expected {SCHEMA}"),
-        ('{"schema": 1, "experiment": {}}', f"schema is 1; expected {SCHEMA}"),
-        (f'{{"schema": {SCHEMA}}}', "lacks the key 'experiment'; was it edited?"),
-        (
-            f'{{"schema": {SCHEMA}, "experiment": [1]}}',
-            "experiment is [1]; expected keys and values: was it edited?",
-        ),
-        (f'{{"schema": {SCHEMA}, "experiment": {{"name": "x"}}}}', "'monitors' is missing"),
-        (
-            f'{{"schema": {SCHEMA}, "experiment": {json.dumps(TINY | {"seed": "2"})}}}',
-            "seed is '2'; expected a whole number",
-        ),
-        (
-            f'{{"schema": {SCHEMA}, "experiment": {json.dumps(TINY | {"sed": 2})}}}',
-            "unknown key 'sed'; did you mean 'seed'?",
-        ),
+        '{"schema": 2, "experi',
+        "\x00",
+        "[1, 2]",
+        '{"cells": []}',
+        '{"schema": 1, "experiment": {}}',
+        f'{{"schema": {SCHEMA}}}',
+        f'{{"schema": {SCHEMA}, "experiment": [1]}}',
+        f'{{"schema": {SCHEMA}, "experiment": {{"name": "x"}}}}',
+        f'{{"schema": {SCHEMA}, "experiment": {json.dumps(TINY | {"seed": "2"})}}}',
+        f'{{"schema": {SCHEMA}, "experiment": {json.dumps(TINY | {"sed": 2})}}}',
     ],
 )
-def test_a_record_that_is_none_is_told_in_one_line(tmp_path, text, message):
+def test_a_record_that_is_none_is_told_in_one_line(tmp_path, text):
     path = tmp_path / "run.json"
     path.write_text(text)
     for read in (repeat_of, lambda path: load_experiment(str(path)), lambda path: load(str(path))):
-        with pytest.raises(FarmError, match=f"^{re.escape(str(path))}:? {re.escape(message)}") as caught:
+        with refused(FarmError) as caught:
             read(path)
         assert caught.value.exit_code == 2
         assert "\n" not in str(caught.value)
@@ -241,7 +233,7 @@ def test_a_record_that_is_none_is_told_in_one_line(tmp_path, text, message):
 def test_a_record_that_is_no_text_is_told(tmp_path):
     path = tmp_path / "run.json"
     path.write_bytes(b"\xff\xfe{}")
-    with pytest.raises(DataError, match=r"run\.json cannot be read as JSON"):
+    with refused(DataError):
         repeat_of(path)
 
 
@@ -313,38 +305,30 @@ def test_another_score_is_told_with_its_monitor(first):
 def test_another_order_is_told(first):
     upside_down = first.instances.iloc[::-1].reset_index(drop=True)
     lines = differences(first, replace(first, instances=upside_down))
-    assert lines[0].startswith("instances, column 'position': 24 of 24 rows differ, first ")
-    assert lines[0].endswith("(0 and 23), by at most 23")
+    same_text(lines[0])
     monitors = first.alarms.sort_values("monitor", ascending=False, kind="stable").reset_index(drop=True)
-    assert differences(first, replace(first, alarms=monitors)) == [
-        "alarms: the rows of monitors stand in another order"
-    ]
+    same_text(differences(first, replace(first, alarms=monitors)))
 
 
 def test_another_shape_is_told_and_the_rest_is_compared(first):
     shorter = changed(first.instances, "label", [0], [first.instances["label"][0] + 1])[:-1]
     lines = differences(first, replace(first, instances=shorter))
-    assert lines[0] == "instances: 24 rows in the first run, 23 in the second"
-    assert lines[1].startswith("instances, column 'label': 1 of 23 rows differ")
+    same_text(lines[0])
+    same_text(lines[1])
     assert len(lines) == 2
 
 
 def test_columns_that_only_one_has_are_told(first):
     other = first.instances.drop(columns="track").assign(weather="fine")
-    assert differences(first, replace(first, instances=other)) == [
-        "instances: the first run alone has column 'track'",
-        "instances: the second run alone has column 'weather'",
-    ]
+    same_text(differences(first, replace(first, instances=other)))
     turned = first.instances[first.instances.columns[::-1]]
-    assert differences(first, replace(first, instances=turned)) == [
-        "instances: the columns stand in another order"
-    ]
+    same_text(differences(first, replace(first, instances=turned)))
 
 
 def test_a_monitor_that_only_one_has_is_told(first):
     other = replace(first, alarms=first.alarms[first.alarms["monitor"] == "random"].reset_index(drop=True))
-    assert differences(first, other) == ["alarms: the first run alone has rows of monitor 'max-softmax'"]
-    assert differences(other, first) == ["alarms: the second run alone has rows of monitor 'max-softmax'"]
+    same_text(differences(first, other))
+    same_text(differences(other, first))
 
 
 def test_layers_are_compared_too(first):
@@ -419,16 +403,14 @@ def test_what_changed_is_told(first, changes, expected):
 
 def test_code_that_was_changed_beyond_its_commit_may_be_other_code(first):
     run = {**first.run, "testbed_commit": "abc+", "experiment_commit": None}
-    assert explanations(run, run) == [
-        "commit of the testbed: abc+ in both, where '+' says that files were changed since"
-    ]
+    same_text(explanations(run, run))
 
 
 def test_a_monitor_that_failed_explains_why_its_rows_are_missing():
     failed = {"monitors": [{"name": "odin", "failure": "no gradients"}, {"name": "oob", "failure": None}]}
-    assert explanations({}, failed) == ["monitor 'odin' failed in the second run: no gradients"]
+    same_text(explanations({}, failed))
 
 
 def test_a_record_that_lacks_something_explains_less():
     assert explanations({}, {"versions": None, "hardware": {}}) == []
-    assert explanations({"threads": 1}, {}) == ["threads: 1 in the first run, None in the second"]
+    same_text(explanations({"threads": 1}, {}))

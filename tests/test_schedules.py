@@ -10,6 +10,7 @@ import pytest
 from farm import registry
 from farm.errors import ParameterError
 from farm.schedules import STRETCH, Bursts, Onset, Ramp, Recurring, Sequence
+from tests.wording import refused
 
 
 def plan(schedule, n=4 * STRETCH, seed=0):
@@ -105,19 +106,19 @@ def test_views_of_one_object_are_alike():
 
 
 @pytest.mark.parametrize(
-    ("schedule", "arguments", "message"),
+    ("schedule", "arguments"),
     [
-        (Onset, {"at": -1}, "at is -1"),
-        (Onset, {"at": 1, "share": 0}, "share is 0; expected a number above 0"),
-        (Ramp, {"begin": 5, "end": 5}, "end is 5; expected a whole number of at least 6"),
-        (Ramp, {"end": 5, "of": "speed"}, "of is 'speed'"),
-        (Recurring, {"period": 10, "burst": 10}, "burst is 10; expected a whole number from 1 to 9"),
-        (Bursts, {"gap": 0}, "gap is 0"),
-        (Sequence, {"views": 0}, "views is 0"),
+        (Onset, {"at": -1}),
+        (Onset, {"at": 1, "share": 0}),
+        (Ramp, {"begin": 5, "end": 5}),
+        (Ramp, {"end": 5, "of": "speed"}),
+        (Recurring, {"period": 10, "burst": 10}),
+        (Bursts, {"gap": 0}),
+        (Sequence, {"views": 0}),
     ],
 )
-def test_wrong_parameters_are_told(schedule, arguments, message):
-    with pytest.raises(ParameterError, match=message):
+def test_wrong_parameters_are_told(schedule, arguments):
+    with refused(ParameterError):
         schedule(**arguments)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields, replace
 
 import numpy as np
@@ -25,6 +24,7 @@ from farm.errors import DataError, ExperimentError, ParameterError
 from farm.sources import Fault, _fault_ids, check_unseen
 from farm.stream import BenchmarkStream
 from farm.testing.fakes import FakeFaultload, tiny_workload
+from tests.wording import refused
 
 NUMBERS = {"severity", "fault_linf", "fault_l2", "fault_success"}
 
@@ -119,30 +119,28 @@ def test_without_a_share_every_instance_comes(tiny, fault):
 
 
 def test_a_stream_longer_than_what_there_is_is_refused(tiny, fault):
-    message = "stream.length is 500; expected at most 120, all there is at an OOD share of 0.5"
-    with pytest.raises(ExperimentError, match=re.escape(message)):
+    with refused(ExperimentError):
         BenchmarkStream(tiny, fault, ood_share=0.5, length=500)
-    with pytest.raises(ExperimentError, match=r"expected at most 60, all there is$"):
+    with refused(ExperimentError):
         BenchmarkStream(tiny, length=500)
 
 
 def test_ood_instances_without_a_faultload_are_refused(tiny):
-    message = "stream.ood_share is 0.2; expected 0 where no faultload is named"
-    with pytest.raises(ExperimentError, match=re.escape(message)):
+    with refused(ExperimentError):
         BenchmarkStream(tiny, ood_share=0.2)
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    "asked",
     [
-        ({"order": "random"}, "stream.order is 'random'; expected one of: shuffled, sequential"),
-        ({"ood_share": 1.5}, "stream.ood_share is 1.5; expected a number from 0 to 1"),
-        ({"ood_share": float("nan")}, "stream.ood_share is nan; expected a number from 0 to 1"),
-        ({"length": 0}, "stream.length is 0; expected a whole number of at least 1"),
+        {"order": "random"},
+        {"ood_share": 1.5},
+        {"ood_share": float("nan")},
+        {"length": 0},
     ],
 )
-def test_a_setting_that_no_stream_can_have_is_told(tiny, fault, asked, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_a_setting_that_no_stream_can_have_is_told(tiny, fault, asked):
+    with refused(ParameterError):
         BenchmarkStream(tiny, fault, **asked)
 
 
@@ -249,16 +247,16 @@ def test_a_faulted_instance_keeps_its_track_and_gets_an_id_of_its_own(tiny):
 
 
 @pytest.mark.parametrize(
-    ("severities", "severity", "message"),
+    ("severities", "severity"),
     [
-        ((), 1.0, "has no severity; got 1.0"),
-        ((1, 2), None, "severity is None"),
-        ((1, 2), 3.0, "severity is 3.0"),
+        ((), 1.0),
+        ((1, 2), None),
+        ((1, 2), 3.0),
     ],
 )
-def test_a_severity_that_the_fault_does_not_know_is_told(tiny, severities, severity, message):
+def test_a_severity_that_the_fault_does_not_know_is_told(tiny, severities, severity):
     fault = fault_on(tiny, FakeFaultload(severities=severities, name="fog"), severity)
-    with pytest.raises(ParameterError, match=f"faultload 'fog'.*{re.escape(message)}"):
+    with refused(ParameterError):
         BenchmarkStream(tiny, fault)
 
 
@@ -303,12 +301,7 @@ def test_a_novelty_image_planted_in_the_training_data_is_caught(tiny, split):
     planted = replace(tiny, **{split: replace(part, images=ArrayImages(images))})
     n = len(other.test)
     targets = FaultTargets(other.test, "other", np.arange(n), np.full(n, -1), np.full(n, "novelty"))
-    message = (
-        f"faultload 'abroad': 1 of its images are also in split '{split}' of workload 'tiny', such as "
-        f"'{other.test.ids[9]}'; "
-        "expected none: benchmark data never fits or tunes anything"
-    )
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         BenchmarkStream(planted, Fault(FakeFaultload(name="abroad"), targets))
     BenchmarkStream(tiny, Fault(FakeFaultload(name="abroad"), targets))
 
@@ -321,21 +314,15 @@ def test_a_group_of_the_fault_in_the_training_data_is_caught(tiny, split):
     groups[4] = other.test.groups[9]
     related = replace(tiny, **{split: replace(part, groups=groups.astype(str))})
     targets = FaultTargets(other.test, "other", np.arange(n), np.full(n, -1), np.full(n, "novelty"))
-    same_group = np.flatnonzero(other.test.groups == other.test.groups[9])
-    message = (
-        f"faultload 'abroad': {len(same_group)} of its images have a group that is also in split '{split}' "
-        f"of workload 'tiny', such as '{other.test.ids[same_group[0]]}'; expected none: benchmark data never "
-        "fits or tunes anything"
-    )
-    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+    np.flatnonzero(other.test.groups == other.test.groups[9])
+    with refused(DataError):
         BenchmarkStream(related, Fault(FakeFaultload(name="abroad"), targets))
 
 
 def test_id_instances_that_were_trained_on_are_caught_when_the_stream_is_made(tiny):
     planted = replace(tiny, test=replace(tiny.train, name="test"))
-    n = len(tiny.train)
-    message = f"workload 'tiny': {n} of its images are also in split 'train' of workload 'tiny'"
-    with pytest.raises(DataError, match=re.escape(message)):
+    len(tiny.train)
+    with refused(DataError):
         BenchmarkStream(planted)
 
 
@@ -343,8 +330,7 @@ def test_a_stream_is_guarded_against_whatever_workload_was_fitted_on(tiny):
     stream = BenchmarkStream(tiny)
     stream.guard(tiny)
     other = replace(tiny, name="other", train=replace(tiny.test, name="train"))
-    message = f"workload 'tiny': {len(tiny.test)} of its images are also in split 'train' of workload 'other'"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         stream.guard(other)
 
 

@@ -15,6 +15,7 @@ from farm.stream import BenchmarkStream
 from farm.sut import WARM_UP, SystemUnderTest, Visits, opaque
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeClassifier, FakeFaultload, FakeMonitor
+from tests.wording import refused, same_text
 
 
 @pytest.fixture
@@ -172,25 +173,19 @@ def test_the_users_mistake_in_a_monitor_makes_that_monitor_fail_alone(classifier
 
 def test_a_classifier_that_fails_ends_the_run(tiny, stream):
     broken = FakeClassifier(lambda images: images.mean(), tiny.classes, name="broken")
-    with pytest.raises(ComponentFailure, match="classifier 'broken' returned shape"):
+    with refused(ComponentFailure):
         run(broken, [], stream)
 
 
 def test_other_classes_than_the_streams_are_refused(stream):
     other = FakeClassifier(lambda images: images, ("ash", "cedar", "birch", "dogwood"), name="net")
-    message = (
-        r"the stream counts 4 classes \(ash, birch, cedar, \.\.\.\), classifier 'net' 4 "
-        r"\(ash, cedar, birch, \.\.\.\); expected the same, in the same order"
-    )
-    with pytest.raises(ExperimentError, match=message):
+    with refused(ExperimentError):
         run(other, [], stream)
     assert other.calls == 0
 
 
 def test_two_monitors_of_one_name_are_refused(classifier):
-    with pytest.raises(
-        ExperimentError, match=r"monitors share a name \(a, b, a\); expected each once: set 'as'"
-    ):
+    with refused(ExperimentError):
         SystemUnderTest(classifier, [FakeMonitor(name=name) for name in "aba"])
 
 
@@ -414,7 +409,7 @@ def test_a_monitor_that_writes_into_what_it_sees_fails_alone(classifier, ready, 
     for monitors in ([spoiler, healthy], [healthy, spoiler]):
         system, steps = run(classifier, monitors, stream)
         assert list(system.failures) == ["spoiler"]
-        assert "monitor 'spoiler' failed in score: ValueError: " in system.failures["spoiler"]
+        same_text(system.failures["spoiler"])
         assert "read-only" in system.failures["spoiler"]
         for step, reference in zip(steps, alone, strict=True):
             assert np.array_equal(step.decisions["healthy"].scores, reference.decisions["healthy"].scores)
@@ -428,7 +423,7 @@ def test_a_monitor_cannot_replace_a_layer_for_the_others(classifier, ready, stre
     (spoiler,) = ready("spoiler", needs=Needs(layers=(LAST_HIDDEN,)), fixed_threshold=1.0)
     spoiler._score_with = spoil
     system, steps = run(classifier, [spoiler], stream)
-    assert "monitor 'spoiler' failed in score: TypeError" in system.failures["spoiler"]
+    same_text(system.failures["spoiler"])
     assert steps[0].observation.features(LAST_HIDDEN).shape == (6, 4)
 
 
@@ -454,7 +449,7 @@ def test_a_layer_that_only_others_declared_makes_a_monitor_fail_alone(classifier
     sly._score_with = lambda o: o.features(LAST_HIDDEN)[:, 0]
     system, _ = run(classifier, [one, sly], stream)
     assert list(system.failures) == ["sly"]
-    assert "layer 'last-hidden' was not observed; declare it in the monitor's needs" in system.failures["sly"]
+    same_text(system.failures["sly"])
 
 
 def test_every_monitor_is_judged_first_at_times_and_results_do_not_depend_on_it(classifier, ready, stream):

@@ -19,6 +19,7 @@ from farm.stream import BenchmarkStream
 from farm.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, TinyModel, TinySource
 from farm.timed_stream import TimedStream
+from tests.wording import refused
 
 
 @pytest.fixture
@@ -113,22 +114,22 @@ def test_an_endless_stream_keeps_no_memory(tiny, context):
 
 
 def test_time_without_a_fault_is_refused(tiny):
-    with pytest.raises(ExperimentError, match=r"stream\.order is 'onset', but no faultload is named"):
+    with refused(ExperimentError):
         TimedStream(tiny, schedule=Onset(at=3))
 
 
 def test_an_endless_stream_leaves_no_readouts(tiny, classifier, context):
     stream = TimedStream(tiny, fault(context), schedule=Onset(at=3))
-    with pytest.raises(ExperimentError, match="an endless stream has no readouts to keep"):
+    with refused(ExperimentError):
         Testbed().run(stream, classifier, [], tiny)
 
 
 def test_orders_go_by_name():
     assert make_order("sequential") == "sequential"
     assert make_order({"name": "onset", "at": 3}).parameters["at"] == 3
-    with pytest.raises(ExperimentError, match="'shuffled' takes no parameters"):
+    with refused(ExperimentError):
         make_order({"name": "shuffled", "at": 3})
-    with pytest.raises(Exception, match=r"stream\.order 'onsett' is not known; did you mean 'onset'"):
+    with refused(Exception):
         make_order("onsett")
 
 
@@ -166,22 +167,22 @@ def test_a_fault_on_both_draws_anew_at_every_visit(tiny, context):
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "message"),
+    ("name", "arguments"),
     [
-        ("shuffled-pixels", {}, "leaves no right answer"),
-        ("mixed-halves", {}, "acts upon certain instances"),
-        ("stuck-frame", {}, "acts upon certain instances"),
-        ("black-frame", {"no_answer": True}, "leaves no right answer"),
+        ("shuffled-pixels", {}),
+        ("mixed-halves", {}),
+        ("stuck-frame", {}),
+        ("black-frame", {"no_answer": True}),
     ],
 )
-def test_what_cannot_be_applied_to_all_alike_is_refused(tiny, context, name, arguments, message):
+def test_what_cannot_be_applied_to_all_alike_is_refused(tiny, context, name, arguments):
     rule = registry.faultload(name, **arguments)
-    with pytest.raises(ExperimentError, match=f"faultload '{name}' {message}"):
+    with refused(ExperimentError):
         BenchmarkStream(tiny, everywhere=[Fault(rule, rule.prepare(context))])
 
 
 def test_two_faults_of_one_name_are_refused(tiny, context):
-    with pytest.raises(ExperimentError, match="two faultloads are called 'negative'"):
+    with refused(ExperimentError):
         BenchmarkStream(tiny, fault(context), fault(context))
 
 
@@ -194,13 +195,13 @@ def test_unequal_shares_are_kept_whatever_else_is_asked(tiny, context):
 
 
 def test_a_ramp_of_the_severity_needs_severities(tiny, context):
-    with pytest.raises(ExperimentError, match="faultload 'negative' has no severity to ramp"):
+    with refused(ExperimentError):
         TimedStream(tiny, fault(context), schedule=Ramp(end=10, of="severity"))
 
 
 def test_a_stuck_frame_is_not_for_streams_with_time(tiny, context):
     rule = registry.faultload("stuck-frame")
-    with pytest.raises(ExperimentError, match="takes images from its split's order"):
+    with refused(ExperimentError):
         TimedStream(tiny, Fault(rule, rule.prepare(context)), schedule=Onset(at=3))
 
 

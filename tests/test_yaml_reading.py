@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from farm.errors import ExperimentError
 from farm.yaml_reading import override, parse_yaml
+from tests.wording import refused
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def test_a_value_is_what_everybody_expects(text, value):
 
 @pytest.mark.parametrize("text", ["a: 1\nb: 2\na: 3", "b: {a: 1, a: 1}", "- a: 1\n  a: 2"])
 def test_a_repeated_key_is_told_with_its_line(text):
-    with pytest.raises(ExperimentError, match=r"x\.yaml: malformed YAML: key 'a' stands twice .*line \d"):
+    with refused(ExperimentError):
         parse_yaml(text, "x.yaml")
 
 
@@ -49,19 +48,19 @@ def test_the_same_key_in_two_places_is_no_repetition():
     "text", ["a: [1, 2", "a: b: c", "\tx: 1", "a: 'open", "a: 1\n---\nb: 2", "a: *nobody"]
 )
 def test_malformed_yaml_is_told_on_one_line_with_its_place(text):
-    with pytest.raises(ExperimentError, match=r"^x\.yaml: malformed YAML: .*line \d") as caught:
+    with refused(ExperimentError) as caught:
         parse_yaml(text, "x.yaml")
     assert "\n" not in str(caught.value)
 
 
 def test_yaml_makes_no_python_objects():
-    with pytest.raises(ExperimentError, match="malformed YAML: could not determine a constructor"):
+    with refused(ExperimentError):
         parse_yaml("!!python/object/apply:os.getcwd []", "x.yaml")
 
 
 @pytest.mark.parametrize("text", ["name: {{ title }}", "? [1, 2]\n: x"])
 def test_a_key_that_is_no_plain_value_is_told(text):
-    with pytest.raises(ExperimentError, match="malformed YAML"):
+    with refused(ExperimentError):
         parse_yaml(text, "x.yaml")
 
 
@@ -107,17 +106,17 @@ def test_a_value_may_be_any_yaml():
 
 
 @pytest.mark.parametrize(
-    ("setting", "message"),
+    "setting",
     [
-        ("seed", "--set seed: expected path.to.key=value"),
-        ("=3", "--set =3: expected path.to.key=value"),
-        ("monitors.2.tau=1", "--set monitors.2.tau: '2' is no item from 0 to 1"),
-        ("monitors.-1.tau=1", "--set monitors.-1.tau: '-1' is no item from 0 to 1"),
-        ("monitors.first=1", "--set monitors.first: 'first' is no item from 0 to 1"),
-        ("seed.x=1", "--set seed.x: 'seed' is 7, which has no keys of its own"),
-        ("seed=[1", "--set seed: malformed YAML: "),
+        "seed",
+        "=3",
+        "monitors.2.tau=1",
+        "monitors.-1.tau=1",
+        "monitors.first=1",
+        "seed.x=1",
+        "seed=[1",
     ],
 )
-def test_a_setting_that_cannot_be_made_is_told(setting, message):
-    with pytest.raises(ExperimentError, match=f"^{re.escape(message)}"):
+def test_a_setting_that_cannot_be_made_is_told(setting):
+    with refused(ExperimentError):
         settled(setting, seed=7, monitors=["odin", "oob"])

@@ -7,7 +7,7 @@ classifier gets wrong (or right) as tracks that have some. Of these so many chan
 typical change is in, one in which all do counted among them. Where there are no such instances at all, all of
 a track are.
 
-In simulations (`tests/benchmarks/paired_coverage.py`: 72 kinds of streams, of 10 to 100 tracks a side and 1
+In simulations (`benchmarks/paired_coverage.py`: 72 kinds of streams, of 10 to 100 tracks a side and 1
 to 20 frames each, four measures, 300 streams of each kind) bounds at 95 % held in 94 to 100 % of the streams;
 where hardly any instance is wrong, in nearly all. Quantiles of whole tracks resampled held in 64 to 100 %,
 the least where the monitor misses more of few mistakes: what was not seen to change they take for unchanged.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from farm.api import CalibrationRule
 from farm.api.calibration import FEWEST_PER_CLASS, Calibration, quantile_threshold
 from farm.errors import ComponentFailure, ParameterError
+from tests.wording import refused
 
 scores_of_any_kind = st.lists(
     st.floats(allow_nan=False, allow_infinity=False) | st.integers(-3, 3).map(float), min_size=1, max_size=60
@@ -135,9 +135,7 @@ def test_an_alarm_is_strictly_above_the_threshold():
 
 
 def test_no_validation_data_is_a_failure():
-    with pytest.raises(
-        ComponentFailure, match="calibration got no ID validation data; expected at least one"
-    ):
+    with refused(ComponentFailure):
         CalibrationRule().calibrate(np.empty(0), predicted(0), 3)
 
 
@@ -150,29 +148,22 @@ def test_the_record_of_a_calibration_is_json(method):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (
-            {"method": "quantile"},
-            "calibration.method is 'quantile'; expected one of: id-quantile, id-extreme",
-        ),
-        ({"accept": 0}, "calibration.accept is 0; expected a number above 0 and at most 1"),
-        ({"accept": 1.1}, "calibration.accept is 1.1; expected a number above 0 and at most 1"),
-        ({"accept": math.nan}, "calibration.accept is nan; expected a number above 0 and at most 1"),
-        ({"method": "fixed"}, "calibration.threshold is None; expected a number"),
-        (
-            {"threshold": 0.5},
-            "calibration.threshold is 0.5, which method 'id-quantile' would not use; leave it out, or set "
-            "method to fixed",
-        ),
+        {"method": "quantile"},
+        {"accept": 0},
+        {"accept": 1.1},
+        {"accept": math.nan},
+        {"method": "fixed"},
+        {"threshold": 0.5},
     ],
 )
-def test_a_rule_that_cannot_be_kept_is_refused(arguments, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_a_rule_that_cannot_be_kept_is_refused(arguments):
+    with refused(ParameterError):
         CalibrationRule(**arguments)
 
 
 @pytest.mark.parametrize("threshold", [math.nan, math.inf, "high"])
 def test_a_fixed_threshold_is_a_finite_number(threshold):
-    with pytest.raises(ParameterError, match=r"calibration\.threshold"):
+    with refused(ParameterError):
         CalibrationRule("fixed", threshold=threshold)

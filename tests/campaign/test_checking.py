@@ -13,6 +13,7 @@ from farm.campaign.spec import load
 from farm.cli import main
 from farm.errors import DataError, UserError
 from tests.campaign.small import campaign, written
+from tests.wording import same_text
 
 MODULE = """
 from torch import nn
@@ -92,7 +93,7 @@ def test_a_mistake_is_told(tmp_path: Path, changed: dict[str, object], message: 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path, classifier: dict[str, str]) -> None:
     told = mistakes(tmp_path, classifier=classifier)
     assert isinstance(told, DataError)
-    assert "'gone.pt' is not there in" in str(told)
+    same_text(str(told))
 
 
 def test_a_calibration_without_effect_is_told(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_a_calibration_without_effect_is_told(tmp_path: Path) -> None:
     told = mistakes(
         tmp_path, monitors=[{"name": "own_monitors:Fixed", "calibration": {"accept": 0.9}}, "energy"]
     )
-    assert "sets its threshold itself (1), so that its calibration would have no effect" in str(told)
+    same_text(str(told))
 
 
 def test_all_mistakes_are_told_once_and_nothing_is_computed(
@@ -145,7 +146,7 @@ def test_a_single_experiment_is_told_before_its_data_are_loaded(
     for key in ("faultloads", "severities", "seeds"):
         del values[key]
     assert main(["run", str(written(tmp_path, values))]) == 2
-    assert "classifier.path: 'gone.pt' is not there" in capfd.readouterr().err
+    same_text(capfd.readouterr().err)
 
 
 def test_a_plan_of_attacks_needs_no_torch(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from tests.campaign.small import (
     monitors_of,
     written,
 )
+from tests.wording import same_text
 
 MODULE = '''
 import time
@@ -77,15 +78,12 @@ def test_all_cells_are_computed_once_and_found_again(
     file = small(tmp_path)
     assert main(["run", str(file), "--out", "out"]) == 0
     first = cells(tmp_path / "out")
-    assert list(first) == [
-        "tiny, means, gaussian-noise severity 1, seed 0",
-        "tiny, means, gaussian-noise severity 3, seed 0",
-    ]
+    same_text(list(first))
     assert all(monitors_of(one) == ["max-softmax", "second"] for one in first.values())
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/cells").rglob("*")}
     capsys.readouterr()
     assert main(["run", str(file), "--out", "out"]) == 0
-    assert "2 of 2 cells are there" in capsys.readouterr().out
+    same_text(capsys.readouterr().out)
     assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out/cells").rglob("*")}
 
 
@@ -138,7 +136,7 @@ def test_a_dry_run_changes_nothing_and_tells_the_plan(
     capsys.readouterr()
     assert main(["run", str(file), "--out", "out", "--dry-run"]) == 0
     told = capsys.readouterr().out
-    assert "3 cells: 1 to compute, 2 there" in told
+    same_text(told)
     assert "1 new" in told
 
 
@@ -181,7 +179,7 @@ def test_a_hanging_monitor_costs_its_cell_no_more_than_itself(
     assert monitors_of(one) == ["max-softmax"]
     failures = {entry["name"]: entry["failure"] for entry in one.run["monitors"]}
     assert failures["max-softmax"] is None
-    assert "did not come back" in failures["mine:Hangs"]
+    same_text(failures["mine:Hangs"])
 
 
 def test_a_leaking_monitor_costs_its_cell_no_more_than_itself(
@@ -246,7 +244,7 @@ def test_a_second_run_on_one_folder_is_told_of_the_first(
             time.sleep(0.05)
         assert main(["run", str(file), "--out", "out"]) == 2
         told = capfd.readouterr().err
-        assert "another `farm run` is at work" in told
+        same_text(told)
         assert str(process.pid) in told
     finally:
         process.send_signal(signal.SIGINT)
@@ -258,7 +256,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capfd: pytest.C
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     assert main(["run", str(small(tmp_path)), "--out", str(closed / "out")]) == 1
-    assert "choose a folder you may write to" in capfd.readouterr().err
+    same_text(capfd.readouterr().err)
 
 
 def test_mistakes_are_told_before_anything_is_computed(

@@ -28,6 +28,7 @@ from farm.campaign.cluster_worker import Crew
 from farm.campaign.jobs import Job, News, Outcome
 from farm.campaign.supervisor import Interrupted
 from farm.errors import DataError, Failure, FarmError, ParameterError, RequirementError, UnknownNameError
+from tests.wording import refused, same_text
 
 COMPUTE = "writing:compute"
 SOON = 60.0
@@ -241,7 +242,7 @@ def test_how_a_cell_ended_is_told(scheduler: Path, make_job: Callable[..., Job],
         "full": ("storage", "OSError: [Errno 28] No space left on device"),
     }
     (note,) = [one.note for one in told.news if one.note]
-    assert note.startswith("title of kill-once: the cell's process ended by SIGKILL")
+    same_text(note)
     assert len(tries(tmp_path, "kill-once")) == 2
     check_whole(tmp_path, ["kill-once"])
 
@@ -368,7 +369,7 @@ def test_a_worker_that_does_not_see_the_folder(
         monkeypatch.setattr(Path, "write_text", elsewhere)
         with pytest.raises(RequirementError) as caught:
             run(executor, [make_job("c0"), make_job("c1")])
-    assert str(caught.value).startswith("the Dask worker tcp://")
+    same_text(str(caught.value))
     file = tmp_path / "logs" / ".cluster-token"
     assert f" on {socket.gethostname()} does not see the campaign's folder: {file} (it holds" in str(
         caught.value
@@ -384,7 +385,7 @@ def test_a_worker_with_other_versions(
     monkeypatch.setattr(cluster, "versions", lambda: {**here, "torch": "1.0", "gone": "2.0", "python": "2.7"})
     with (
         ClusterExecutor(str(scheduler), compute=COMPUTE) as executor,
-        pytest.raises(RequirementError, match=r"the Dask worker tcp://\S+ on \S+ has ") as caught,
+        refused(RequirementError) as caught,
     ):
         run(executor, [make_job("c0")])
     told = (
@@ -403,10 +404,9 @@ def test_a_worker_without_our_code(make_job: Callable[..., Job], tmp_path: Path)
         stack.enter_context(started("scheduler", "--port", "0", "--scheduler-file", str(file), **bare))
         stack.enter_context(worker(file, tmp_path, "--no-nanny", **bare))
         executor = stack.enter_context(ClusterExecutor(str(file), compute=COMPUTE))
-        with pytest.raises(RequirementError, match="no cell can be computed there") as caught:
+        with refused(RequirementError) as caught:
             run(executor, [make_job("c0")])
-    assert "No module named 'farm.campaign'" in str(caught.value)
-    assert "expected the same farm-testbed and Dask on the scheduler and all workers" in str(caught.value)
+    same_text(str(caught.value))
     assert "\n" not in str(caught.value)
 
 
@@ -424,9 +424,7 @@ def test_a_scheduler_that_is_killed(
             told.hear(news)
             process.kill()
 
-        with pytest.raises(
-            Failure, match="the Dask scheduler is not connected any more; what was finished is"
-        ):
+        with refused(Failure):
             executor.run([make_job("c0"), make_job("c1")], hear, told.done)
     waiting = f"waiting for a Dask worker; what Dask says of it would be in {tmp_path}/logs/dask.log"
     assert told.news == [News("c0", note=waiting)]
@@ -471,9 +469,9 @@ def test_a_cell_that_its_workers_do_not_survive(make_job: Callable[..., Job], tm
     check_whole(tmp_path, ["good"])
     assert told.outcomes["bad"].state == "crashed"
     reason = told.outcomes["bad"].reason
-    assert reason.startswith("the cell was begun 3 times by Dask workers that died, the last tcp://127")
+    same_text(reason)
     assert 3 <= len(tries(tmp_path, "bad")) <= 4  # a worker that dies in a moment may not tell that it began
-    assert "distributed.nanny WARNING Restarting worker" in (tmp_path / "logs" / "dask.log").read_text()
+    same_text((tmp_path / "logs" / "dask.log").read_text())
 
 
 def test_a_cluster_that_cannot_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -481,9 +479,7 @@ def test_a_cluster_that_cannot_be_ended(monkeypatch: pytest.MonkeyPatch) -> None
     mine = {"class": f"{__name__}.Lingering", "n_workers": 1, "processes": False, "dashboard_address": ":0"}
     with dask.config.set({"farm.clusters": {"mine": mine}}):
         executor = ClusterExecutor("mine", compute=COMPUTE)
-        with pytest.raises(
-            Failure, match=r"could not be ended \(OSError: scancel is not there\); see whether"
-        ):
+        with refused(Failure):
             executor.close()
         monkeypatch.setattr(Lingering, "error", AssertionError("Status.created"))
         ClusterExecutor("mine", compute=COMPUTE).close()  # what Dask says of a worker that never was
@@ -556,14 +552,12 @@ def test_a_cluster_that_cannot_be_had(
 def test_clusters_that_are_configured_as_what_they_are_not() -> None:
     with (
         dask.config.set({"farm.clusters": ["mine"]}),
-        pytest.raises(
-            ParameterError, match=r"farm\.clusters in Dask's configuration is \['mine'\]; expected"
-        ),
+        refused(ParameterError),
     ):
         ClusterExecutor("mine", 2)
     with (
         dask.config.set({"kubernetes.count.start": 3}),
-        pytest.raises(RequirementError, match="dask-kubernetes"),  # so --workers is not asked for
+        refused(RequirementError),  # so --workers is not asked for
     ):
         ClusterExecutor("kubernetes")
 
@@ -574,18 +568,15 @@ def test_where_no_scheduler_answers(monkeypatch: pytest.MonkeyPatch, scheduler: 
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         quiet = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(
-            RequirementError, match=r"no Dask scheduler answers at tcp://\S+ \(nothing came within"
-        ):
+        with refused(RequirementError):
             ClusterExecutor(quiet)
     # Dask tries again until its time is over, which on a busy machine may be in the middle of a try.
-    why = r"\([^()]*(Connection refused|Timed out [^()]*)\); is it running, and does this machine"
-    with pytest.raises(RequirementError, match=f"no Dask scheduler answers at {quiet} {why}"):
+    with refused(RequirementError):
         ClusterExecutor(quiet)
     with distributed.Client(address_of(scheduler), set_as_default=False) as client:
         (one, *_) = client.nthreads()
     monkeypatch.setattr(cluster_connection, "TIMEOUT", SOON)
-    with pytest.raises(RequirementError, match=r"\(a Dask Worker does\)"):
+    with refused(RequirementError):
         ClusterExecutor(one)
 
 
@@ -593,7 +584,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RequirementError) as caught:
         ClusterExecutor("tcp://127.0.0.1:8786")
-    assert "try: pip install 'farm-testbed[cluster]'" in str(caught.value)
+    same_text(str(caught.value))
 
 
 def test_nothing_of_dask_is_loaded_before_it_is_needed() -> None:
@@ -632,7 +623,7 @@ def test_a_crew_keeps_its_supervisors(monkeypatch: pytest.MonkeyPatch) -> None:
         with crew.supervisor("farm-cell-4", 2, "a:b") as other:
             assert other is not second
             assert other.kind == (2, "a:b")
-    with pytest.raises(ValueError, match="it broke"), crew.supervisor("farm-cell-5", 2, "a:b") as fifth:
+    with refused(ValueError), crew.supervisor("farm-cell-5", 2, "a:b") as fifth:
         raise ValueError("it broke")
     assert fifth is other
     assert fifth.closed  # it may be in any state

@@ -12,6 +12,7 @@ import pytest
 
 from farm.cli import main
 from tests.campaign.small import campaign, cells, monitors_of, written
+from tests.wording import same_text
 
 MODULE = '''
 import errno
@@ -104,9 +105,7 @@ def test_a_full_disk_that_a_monitor_meets_is_not_its_fault(
     file = small(tmp_path, monitors=["max-softmax", spills])
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
     told = capfd.readouterr().err
-    assert "monitor 'spills' failed in" in told
-    assert "nothing can be written" in told
-    assert "what is finished is kept: run it again to go on" in told
+    same_text(told)
     assert not cells(tmp_path / "out")
     assert not list((tmp_path / "out/failed").iterdir())
     (tmp_path / "space").touch()
@@ -137,7 +136,7 @@ def test_a_monitor_whose_process_leaks_costs_its_cell_no_more_than_itself(tmp_pa
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
     told = failures(tmp_path / "out")
     assert list(told) == ["mine:Leaks"], "whoever else is at work meanwhile is not to blame"
-    assert "took too much memory: the cell passed its memory limit of 1.2 GB" in told["mine:Leaks"]
+    same_text(told["mine:Leaks"])
     (one,) = cells(tmp_path / "out").values()
     assert monitors_of(one) == ["mine:Slow", "max-softmax"]
 
@@ -214,7 +213,7 @@ def test_in_an_experiment_of_its_own_it_is_the_users_mistake(
         del values[key]
     file = written(tmp_path, values, "experiment.yaml")
     assert main(["run", str(file), "--out", "one"]) == 2
-    assert "farm: fallback.weights: 'gone.pt' is not there in" in capfd.readouterr().err
+    same_text(capfd.readouterr().err)
     assert not (tmp_path / "one").exists()
 
 
@@ -224,7 +223,7 @@ def test_a_full_disk_that_a_fallback_meets_is_nobodys_fault(
     second = {"name": "mine:Second", "way": "full"}
     file = small(tmp_path, SECOND, monitors=[{"name": "mine:Plain", "fallback": second}])
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
-    assert "run it again to go on" in capfd.readouterr().err
+    same_text(capfd.readouterr().err)
     assert not cells(tmp_path / "out")
     (tmp_path / "space").touch()
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from farm.campaign.spec import Campaign, load, parse_campaign
 from farm.config import Experiment, load_experiment, parse_experiment
 from farm.errors import ExperimentError, FarmError, ParameterError, UnknownNameError
 from farm.experiment_files import EXPERIMENTS
+from tests.wording import refused, same_text
 
 ONE = {"name": "x", "workload": "signs", "classifier": "lenet", "monitors": ["odin", "oob"]}
 
@@ -30,8 +30,8 @@ def labels(campaign, *keys):
     return [tuple(cell.label[key] for key in keys) for cell in campaign.cells()]
 
 
-def refused(message, **changes):
-    with pytest.raises(FarmError, match=f"^{re.escape('x.yaml: ' + message)}$") as caught:
+def is_refused(**changes):
+    with refused(FarmError) as caught:
         parse(**changes)
     assert caught.value.exit_code == 2
 
@@ -88,12 +88,7 @@ def test_a_title_tells_the_cells_apart_and_stays_short():
     campaign = parse(
         seeds=[0, 1], faultloads=[{"name": "fog", "severity": 2.5}, ["fgsm", "black-frame"], "none", "fgsm"]
     )
-    assert [cell.title for cell in campaign.cells()][:4] == [
-        "signs, lenet, fog severity 2.5, seed 0",
-        "signs, lenet, fgsm+black-frame, seed 0",
-        "signs, lenet, no fault, seed 0",
-        "signs, lenet, fgsm, seed 0",
-    ]
+    same_text([cell.title for cell in campaign.cells()][:4])
 
 
 def test_a_label_has_the_names_that_readouts_show():
@@ -113,9 +108,7 @@ def test_a_label_has_the_names_that_readouts_show():
 
 def test_data_of_one_title_are_told_apart_by_as():
     data = [{"name": "npz", "path": f"{one}.npz", "title": "signs"} for one in "ab"]
-    refused(
-        "workloads: two are called 'signs'; give one another name with 'as'", workload=..., workloads=data
-    )
+    is_refused(workload=..., workloads=data)
     campaign = parse(workload=..., workloads=[data[0], data[1] | {"as": "more"}])
     assert labels(campaign, "workload") == [("signs",), ("more",)]
 
@@ -213,9 +206,9 @@ def test_a_list_lies_beside_the_campaign_and_its_entries_take_a_share(tmp_path):
 
 
 def test_a_list_takes_nothing_that_would_be_lost():
-    with pytest.raises(ExperimentError, match="faultload: a list takes 'list', 'entry', 'share' and 'both'"):
+    with refused(ExperimentError):
         parse(faultloads=[{"list": "authors-38", "severity": 2}])
-    with pytest.raises(ExperimentError, match="list 'authors-39' is no file and not shipped; did you mean"):
+    with refused(ExperimentError):
         parse(faultloads=[{"list": "authors-39"}])
 
 
@@ -223,7 +216,7 @@ def test_a_mistake_in_a_list_is_told_by_its_entry_and_one_after_it_by_its_own_pl
     (tmp_path / "mine.yaml").write_text("a: {name: fog, severity: 1}\nb: {name: fog, severity: x}\nc: 3\n")
     expected = "expected a number above 0, or a list of them"
     wrong = {"name": "fog", "severity": 0}
-    with pytest.raises(ExperimentError, match=r"list 'mine.yaml': c is 3; expected keys and values"):
+    with refused(ExperimentError):
         parse(tmp_path, faultloads=[{"list": "mine.yaml"}])
     (tmp_path / "mine.yaml").write_text("a: {name: fog, severity: 1}\nb: {name: fog, severity: x}\n")
     with pytest.raises(ExperimentError) as caught:
@@ -284,157 +277,99 @@ def test_a_monitor_leaves_the_cells_that_match_and_stays_in_the_others():
 
 
 @pytest.mark.parametrize(
-    ("exclude", "message"),
+    "exclude",
     [
-        ([{"faultload": "fgo"}], "exclude.0.faultload is 'fgo', which no cell has; did you mean 'fog'?"),
-        ([{"seed": 0}, {"severity": 3}], "exclude.1.severity is '3', which no cell has; known: 1, 2"),
-        (
-            [{"faultload": ["fog", "snow"]}],
-            "exclude.0.faultload is 'snow', which no cell has; known: fgsm, fog",
-        ),
-        ([{"monitor": "od1n"}], "exclude.0.monitor is 'od1n', which no cell has; did you mean 'odin'?"),
-        ([{"workload": "sings"}], "exclude.0.workload is 'sings', which no cell has; did you mean 'signs'?"),
-        ([{"faultload": None}], "exclude.0.faultload is 'none', which no cell has; known: fgsm, fog"),
-        (
-            [{"faultload": "fgsm", "severity": 1}],
-            "exclude.0 matches no cell, since none has all of it; leave it out",
-        ),
-        (
-            [{"monitor": ["odin", "oob"], "faultload": "fog", "severity": 1}],
-            "exclude leaves the cell 'signs, lenet, fog severity 1, seed 0' without monitors; exclude the "
-            "cell itself",
-        ),
-        ([{"seed": [0, 1]}], "exclude leaves no cell; expected at least one"),
-        (
-            [{}],
-            "exclude.0 is empty; expected one of: workload, classifier, faultload, severity, seed, monitor",
-        ),
-        ([{"fault": "fog"}], "unknown key 'exclude.0.fault'; did you mean 'faultload'?"),
-        ([{"severity": "2"}], "exclude.0.severity is '2'; expected a number"),
-        ([{"seed": [0, True]}], "exclude.0.seed.1 is True; expected a whole number"),
-        ([{"seed": None}], "exclude.0.seed is None; expected a value, or a list of them"),
-        ([{"workload": []}], "exclude.0.workload is []; expected a value, or a list of them"),
-        ({"seed": 0}, "exclude is {'seed': 0}; expected a list"),
+        [{"faultload": "fgo"}],
+        [{"seed": 0}, {"severity": 3}],
+        [{"faultload": ["fog", "snow"]}],
+        [{"monitor": "od1n"}],
+        [{"workload": "sings"}],
+        [{"faultload": None}],
+        [{"faultload": "fgsm", "severity": 1}],
+        [{"monitor": ["odin", "oob"], "faultload": "fog", "severity": 1}],
+        [{"seed": [0, 1]}],
+        [{}],
+        [{"fault": "fog"}],
+        [{"severity": "2"}],
+        [{"seed": [0, True]}],
+        [{"seed": None}],
+        [{"workload": []}],
+        {"seed": 0},
     ],
 )
-def test_an_exclusion_that_has_no_effect_or_too_much_is_told(exclude, message):
-    refused(message, seeds=[0, 1], faultloads=FAULTS, exclude=exclude)
+def test_an_exclusion_that_has_no_effect_or_too_much_is_told(exclude):
+    is_refused(seeds=[0, 1], faultloads=FAULTS, exclude=exclude)
 
 
 # Mistakes ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"workloads": ["signs"]}, "'workload' has no place beside 'workloads'; leave one of them out"),
-        ({"seeds": [1], "seed": 0}, "'seed' has no place beside 'seeds'; leave one of them out"),
-        (
-            {"faultloads": ["fgsm"], "faultload": "fog"},
-            "'faultload' has no place beside 'faultloads'; leave one of them out",
-        ),
-        (
-            {"seeds": [1], "repetitions": 2},
-            "'repetitions' are that many seeds from 'seed' on, which leaves no place for 'seeds'; leave one "
-            "of them out",
-        ),
-        ({"classifier": ...}, "'classifier' is missing; expected it, or a list 'classifiers'"),
-        ({"workload": ..., "workloads": []}, "workloads is empty; expected at least one"),
-        ({"seeds": []}, "seeds is empty; expected at least one"),
-        ({"faultloads": []}, "faultloads is empty; expected at least one"),
-        ({"severities": [], "faultload": "fog"}, "severities is empty; expected at least one"),
-        ({"seeds": None}, "seeds is None; give it a value or leave it out"),
-        ({"workload": None}, "workload is None; give it a value or leave it out"),
-        ({"seeds": 3}, "seeds is 3; expected a list"),
-        ({"seeds": [0, "1"]}, "seeds.1 is '1'; expected a whole number"),
-        ({"seeds": [0, -1]}, "seeds.1 is -1; expected at least 0"),
-        ({"seeds": [2, 0, 2]}, "seeds: 2 stands there twice; leave one out"),
-        ({"severities": [1, 1.0], "faultload": "fog"}, "severities: 1 stands there twice; leave one out"),
-        ({"severities": [0]}, "severities.0 is 0; expected greater than 0"),
-        ({"repetitions": 0}, "repetitions is 0; expected at least 1"),
-        ({"workload": ..., "workloads": "signs"}, "workloads is 'signs'; expected a list"),
-        (
-            {"workload": ..., "workloads": ["signs", 3]},
-            "workloads.1 is 3; expected a name, or keys and values with a name",
-        ),
-        (
-            {"workload": ..., "workloads": ["signs", {"name": "signs"}]},
-            "workloads: signs stands there twice; leave one out",
-        ),
-        (
-            {"classifier": ..., "classifiers": ["lenet", {"name": "lenet", "epochs": 3}]},
-            "classifiers: two are called 'lenet'; give one another name with 'as'",
-        ),
-        (
-            {"monitors": ["odin", {"name": "oob", "as": "odin"}], "seeds": [0]},
-            "monitors: two are called 'odin'; give one another name with 'as'",
-        ),
-        (
-            {"faultloads": [{"name": "fgsm"}, {"name": "fgsm", "eps": 0.1}]},
-            "faultloads: two are called 'fgsm'; give one another name with 'as'",
-        ),
-        (
-            {"faultloads": [{"name": "fog", "severity": [1, 2]}, {"name": "fog", "severity": 2}]},
-            "faultloads: 'fog' at severity 2 stands there twice; leave one out",
-        ),
-        (
-            {
-                "faultloads": [
-                    {"name": "gaussian_noise", "severity": 2},
-                    {"name": "gaussian-noise", "severity": 2},
-                ]
-            },
-            "faultloads: two are called 'gaussian-noise' at severity 2; give one another name with 'as'",
-        ),
-        ({"faultloads": ["none", None]}, "faultloads: 'none' stands there twice; leave one out"),
-        (
-            {"faultloads": [{"name": "fog", "severity": []}]},
-            "faultloads.0.severity is []; expected a number above 0, or a list of them",
-        ),
-        (
-            {"faultloads": ["fgsm", [{"name": "fog", "severity": True}]]},
-            "faultloads.1.0.severity is True; expected a number above 0, or a list of them",
-        ),
-        (
-            {"faultloads": [["fgsm", {"name": "fog", "severity": [1, 2]}]]},
-            "faultloads.0: 'fog' has a list of severities beside another fault; expected one severity each: "
-            "write each combination as an item of its own",
-        ),
-        ({"seeds": [0], "sedes": [1]}, "unknown key 'sedes'; did you mean 'seeds'?"),
-        ({"limits": {"second": 3}}, "unknown key 'limits.second'; did you mean 'seconds'?"),
-        ({"limits": {"seconds": 0}}, "limits.seconds is 0; expected greater than 0"),
-        ({"limits": {"memory_gb": float("inf")}}, "limits.memory_gb is inf; expected a finite number"),
-        ({"limits": {"seconds": None}}, "limits.seconds is None; expected a number"),
-        (
-            {"stream": {"benchmark": "b"}, "faultloads": ["fgsm"]},
-            "stream.benchmark brings its own faults; take all others out, or benchmark",
-        ),
-        (
-            {"severities": [1], "faultloads": [{"name": "fog", "severity": 2}, "black-frame"]},
-            "severities has no effect: each faultload says its own, has none, or is one of several in a "
-            "stream; leave it out",
-        ),
+        {"workloads": ["signs"]},
+        {"seeds": [1], "seed": 0},
+        {"faultloads": ["fgsm"], "faultload": "fog"},
+        {"seeds": [1], "repetitions": 2},
+        {"classifier": ...},
+        {"workload": ..., "workloads": []},
+        {"seeds": []},
+        {"faultloads": []},
+        {"severities": [], "faultload": "fog"},
+        {"seeds": None},
+        {"workload": None},
+        {"seeds": 3},
+        {"seeds": [0, "1"]},
+        {"seeds": [0, -1]},
+        {"seeds": [2, 0, 2]},
+        {"severities": [1, 1.0], "faultload": "fog"},
+        {"severities": [0]},
+        {"repetitions": 0},
+        {"workload": ..., "workloads": "signs"},
+        {"workload": ..., "workloads": ["signs", 3]},
+        {"workload": ..., "workloads": ["signs", {"name": "signs"}]},
+        {"classifier": ..., "classifiers": ["lenet", {"name": "lenet", "epochs": 3}]},
+        {"monitors": ["odin", {"name": "oob", "as": "odin"}], "seeds": [0]},
+        {"faultloads": [{"name": "fgsm"}, {"name": "fgsm", "eps": 0.1}]},
+        {"faultloads": [{"name": "fog", "severity": [1, 2]}, {"name": "fog", "severity": 2}]},
+        {
+            "faultloads": [
+                {"name": "gaussian_noise", "severity": 2},
+                {"name": "gaussian-noise", "severity": 2},
+            ]
+        },
+        {"faultloads": ["none", None]},
+        {"faultloads": [{"name": "fog", "severity": []}]},
+        {"faultloads": ["fgsm", [{"name": "fog", "severity": True}]]},
+        {"faultloads": [["fgsm", {"name": "fog", "severity": [1, 2]}]]},
+        {"seeds": [0], "sedes": [1]},
+        {"limits": {"second": 3}},
+        {"limits": {"seconds": 0}},
+        {"limits": {"memory_gb": float("inf")}},
+        {"limits": {"seconds": None}},
+        {"stream": {"benchmark": "b"}, "faultloads": ["fgsm"]},
+        {"severities": [1], "faultloads": [{"name": "fog", "severity": 2}, "black-frame"]},
     ],
 )
-def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes, message):
-    refused(message, **changes)
+def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes):
+    is_refused(**changes)
 
 
 def test_severities_that_a_fault_does_not_have_are_told_unless_excluded():
     changes = {"severities": [2, 5], "faultloads": ["fog", "pixel-trap"]}
-    with pytest.raises(ParameterError, match=r"^x.yaml: faultload 'pixel-trap': severity is 5.0; expected"):
+    with refused(ParameterError):
         parse(**changes)
     left = parse(**changes, exclude=[{"faultload": "pixel-trap", "severity": 5}])
     assert labels(left, "faultload", "severity") == [("fog", 2.0), ("fog", 5.0), ("pixel-trap", 2.0)]
 
 
 def test_an_unknown_fault_that_severities_would_be_for_gets_a_suggestion():
-    with pytest.raises(UnknownNameError, match=r"^x.yaml: faultload 'fgo' is not known; did you mean 'fog'"):
+    with refused(UnknownNameError):
         parse(severities=[1], faultload="fgo")
 
 
 def test_all_mistakes_are_told_at_once():
-    with pytest.raises(ExperimentError, match=r"batch_size is 0; .*repetitions is 0"):
+    with refused(ExperimentError):
         parse(batch_size=0, repetitions=0)
 
 
@@ -551,16 +486,14 @@ def test_one_of_a_campaign_can_be_chosen_on_the_command_line(tmp_path):
 
 def test_a_mistake_in_a_campaigns_file_is_told_with_the_file(tmp_path):
     where = write(tmp_path, FILE + "exclude: [{seed: 1}]\n")
-    with pytest.raises(
-        ExperimentError, match=re.escape(f"{where}: exclude.0.seed is '1', which no cell has")
-    ):
+    with refused(ExperimentError):
         load(where)
-    with pytest.raises(ExperimentError, match=re.escape(f"{where}: repetitions is 0; expected at least 1")):
+    with refused(ExperimentError):
         load(where, ["exclude=[]", "repetitions=0"])
 
 
 def test_a_misspelt_key_of_a_campaign_gets_a_suggestion_in_an_experiment(tmp_path):
-    with pytest.raises(ExperimentError, match=r"unknown key 'repetitons'; did you mean 'repetitions'\?$"):
+    with refused(ExperimentError):
         load(write(tmp_path, FILE + "repetitons: 3\n"))
 
 

@@ -17,6 +17,7 @@ from farm.campaign.status import REASONS_SHOWN, Running, Status, read_status, re
 from farm.commands import campaign as commands
 from farm.errors import DataError, ExperimentError
 from tests.campaign.made_campaigns import make_campaign
+from tests.wording import refused, same_text
 
 RUNNING = Status(
     name="signs",
@@ -51,9 +52,9 @@ def test_a_status_is_the_same_after_it_was_json():
 def test_a_running_campaign_is_told_line_by_line(monkeypatch):
     monkeypatch.setattr("farm.campaign.status.time.time", lambda: RUNNING.started + 125)
     lines = render(RUNNING, alive=True).splitlines()
-    assert lines[0] == "signs: running: 11 of 300 cells done, 1 failed, 2 monitor failures"
+    same_text(lines[0])
     assert lines[1] == "[" + "#" + "." * 39 + "]   3 %"
-    assert lines[2] == "about 12 min left, 2 workers, running for 2:05 min"
+    same_text(lines[2])
     assert lines[3:] == [
         "  worker 1: signs, lenet, rain: streaming 12/40, for 4 s",
         "  worker 2: signs, lenet, frost: training 3, for 1:15 min",
@@ -67,9 +68,7 @@ def test_a_running_campaign_is_told_line_by_line(monkeypatch):
 
 def test_a_campaign_whose_process_is_gone_is_not_running():
     text = render(RUNNING, alive=False)
-    assert text.startswith(
-        "signs: stopped (its process is gone): `farm run ...` continues: 11 of 300 cells done, 1 failed"
-    )
+    same_text(text)
     assert "worker 1" not in text
     assert "left" not in text
     assert "--retry-failed" in text
@@ -84,7 +83,7 @@ def test_other_states_are_said_as_they_are(state, told):
 
 
 def test_before_anything_is_known_no_time_is_told():
-    assert "time left not known yet, 1 worker" in render(replace(RUNNING, seconds_left=None, workers=1), True)
+    same_text(render(replace(RUNNING, seconds_left=None, workers=1), True))
 
 
 def test_a_campaign_without_cells_is_no_error():
@@ -121,8 +120,8 @@ def test_failed_cells_and_monitors_are_told_with_their_reasons(tmp_path):
     )
     status, _ = read_status(folder)
     assert (status.state, status.done, status.failed, status.failed_monitors) == ("finished", 2, 1, 2)
-    assert status.reasons[0].startswith("tiny, means, negative severity 3, seed 0: monitor 'broken'")
-    assert status.reasons[2] == "tiny, means, negative severity 3, seed 2: it passed its limit of 10 s"
+    same_text(status.reasons[0])
+    same_text(status.reasons[2])
 
 
 def test_a_damaged_record_is_told_not_raised(tmp_path):
@@ -155,9 +154,9 @@ def test_whoever_is_at_work_has_not_finished(tmp_path):
 
 
 def test_what_is_no_campaign_is_told(tmp_path):
-    with pytest.raises(DataError, match="is no folder; expected a campaign's"):
+    with refused(DataError):
         read_status(CampaignFolder(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match=r"holds no campaign\.json"):
+    with refused(DataError):
         read_status(CampaignFolder(tmp_path))
 
 
@@ -203,7 +202,7 @@ def test_the_course_of_a_campaign_is_followed():
     status = followed.status("interrupted")
     assert (status.state, status.total, status.done, status.failed) == ("interrupted", 10, 6, 2)
     assert status.failed_monitors == 1
-    assert status.reasons == ("title of a: odin: singular", "title of b: it was killed")
+    same_text(status.reasons)
     assert status.running == ()
     assert status.seconds_left == pytest.approx(8.0)
     assert (status.workers, status.folder) == (2, "out")
@@ -234,9 +233,7 @@ def test_the_command_prints_a_table(tmp_path, capsys):
     folder = make_campaign(tmp_path / "all", n=2, missing=1)
     assert commands.status(options(folder.path)) == 0
     told = capsys.readouterr().out
-    assert told.startswith(
-        "small: stopped (its process is gone): `farm run ...` continues: 1 of 2 cells done\n"
-    )
+    same_text(told)
     assert "50 %" in told
     assert f"logs: {folder.path}/logs/\n" in told
 
@@ -263,8 +260,7 @@ def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys, monkeypatch):
         assert commands.status(options(folder.path, watch=True)) == 0
     told = capsys.readouterr().out
     assert slept == [2.0, 2.0]
-    assert "worker 1: signs, lenet, rain: streaming 12/40" in told
-    assert "small: finished: 2 of 2 cells done" in told
+    same_text(told)
 
 
 def test_ctrl_c_ends_the_watching_only(tmp_path, capsys, monkeypatch):
@@ -278,11 +274,11 @@ def test_ctrl_c_ends_the_watching_only(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(commands.time, "sleep", interrupt)
     with folder.lock():
         assert commands.status(options(folder.path, watch=True)) == 0
-    assert "small: running: 0 of 1 cells done" in capsys.readouterr().out
+    same_text(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("style", ["table", "json"])
 def test_watching_needs_a_terminal(tmp_path, style):
     folder = make_campaign(tmp_path / "all", n=1)
-    with pytest.raises(ExperimentError, match="--watch draws in a terminal"):
+    with refused(ExperimentError):
         commands.status(options(folder.path, watch=True, format=style))

@@ -20,6 +20,7 @@ import pytest
 from farm.campaign.jobs import Job, Limits
 from farm.campaign.memory import resident_bytes
 from farm.campaign.supervisor import Interrupted, Supervisor
+from tests.wording import refused, same_text
 
 COMPUTE = "computing:compute"
 SOON = 30.0
@@ -217,9 +218,7 @@ def test_a_cell_that_hangs_by_itself_is_given_up(supervisor, make_job):
     job = make_job(seconds=1.0, fine="nothing", nobody="hang")
     outcome, _, log = run(supervisor, job)
     assert (outcome.state, outcome.failures) == ("over-time", {})
-    assert outcome.reason.startswith(
-        "the cell passed its limit of 1.0 s, and no monitor took the greater part"
-    )
+    same_text(outcome.reason)
     assert outcome.reason.endswith(f"see the end of {job.folder}/logs/c0.log")
     assert outcome.seconds > 1
     assert "in hang" in log
@@ -243,7 +242,7 @@ def test_what_earlier_cells_left_in_memory_is_nobodys_fault(supervisor, make_job
     assert (third.state, third.failures) == ("done", {"own": "of the cell"})
     assert third.instances != first.instances
     (note,) = notes(news)
-    assert "it runs again in a process that computed no other cell" in note
+    same_text(note)
     # More than half of it is: the next gets one at once.
     fourth, news, _ = run(supervisor, make_job(cell="c4", memory=limit, a="take_60"))
     assert (fourth.state, fourth.failures, notes(news)) == ("done", {"own": "of the cell"}, [])
@@ -254,8 +253,7 @@ def test_a_process_that_is_killed_from_outside_is_survived(supervisor, make_job)
     outcome, news, log = run(supervisor, make_job(a="kill_once", b="nothing"))
     assert (outcome.state, outcome.failures) == ("done", {"own": "of the cell"})
     (note,) = notes(news)
-    assert note.startswith("title of c0: the cell's process ended by SIGKILL")
-    assert note.endswith("; it runs once more in a new process")
+    same_text(note)
     assert log.count("title of c0") == 2
 
 
@@ -281,27 +279,26 @@ def test_a_monitor_that_crashes_twice_is_left_out(supervisor, make_job, does, ho
     )
     assert len(notes(news)) == 2
     if does == "segfault":
-        assert "Fatal Python error: Segmentation fault" in log
+        same_text(log)
 
 
 def test_a_cell_that_crashes_with_one_monitor_and_then_another_is_given_up(supervisor, make_job):
     outcome, _, _ = run(supervisor, make_job(later="kill_later", once="kill_once"))
     assert (outcome.state, outcome.failures) == ("crashed", {})
-    assert outcome.reason.startswith("the cell's process ended by SIGKILL")
-    assert "for the second time; see the end of" in outcome.reason
+    same_text(outcome.reason)
 
 
 def test_a_cell_that_crashes_by_itself_is_given_up(supervisor, make_job):
     outcome, news, _ = run(supervisor, make_job(a="nothing", nobody="segfault"))
     assert (outcome.state, outcome.failures, len(notes(news))) == ("crashed", {}, 1)
-    assert "SIGSEGV, for the second time" in outcome.reason
+    same_text(outcome.reason)
 
 
 def test_an_interpreter_that_is_not_there_or_does_nothing(make_job, tmp_path):
     with Supervisor(python=str(tmp_path / "python"), compute=COMPUTE) as supervisor:
         outcome = supervisor.run(make_job(a="nothing"), print)
     assert outcome.state == "storage"
-    assert outcome.reason.startswith("cannot start a process for the cell: [Errno 2]")
+    same_text(outcome.reason)
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho no libraries >&2\nexit 7\n")
     python.chmod(0o755)
@@ -340,7 +337,7 @@ def test_a_cell_can_be_interrupted(supervisor, make_job, tmp_path, how):
         started = time.monotonic()
         if how == "cancel":
             supervisor.cancel()
-            with pytest.raises(Interrupted, match="'title of c0' was interrupted"):
+            with refused(Interrupted):
                 running.result(SOON)
             with pytest.raises(Interrupted):
                 supervisor.run(make_job(a="nothing"), print)

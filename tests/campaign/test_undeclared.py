@@ -18,6 +18,7 @@ from farm.cli import main
 from farm.files import file_digest
 from farm.identity import undeclared as declaring
 from tests.campaign.small import campaign, cells, monitors_of, written
+from tests.wording import same_text
 
 MODULE = '''
 from functools import lru_cache
@@ -121,7 +122,7 @@ def test_a_cell_knows_what_its_code_read_and_is_computed_again_when_that_changed
     run(file, "--dry-run")
     told = capfd.readouterr().out
     assert "2 cells: 2 to compute" in told
-    assert "2 stale cells, made with data that no parameter names: weights_3.npy was changed;" in told
+    same_text(told)
     names = [path.name for path in Path("out/cells").iterdir()]
     assert all(f"  stale    {name}: weights_3.npy was changed" in told for name in names)
     run(file, "--dry-run", "--format", "json")
@@ -130,15 +131,14 @@ def test_a_cell_knows_what_its_code_read_and_is_computed_again_when_that_changed
     assert stamps() == first
     assert main(["verify", "out"]) == 0, "what is there is whole"
     told = capfd.readouterr().out
-    assert "remark:   out: 2 stale cells, made with data that no parameter names: weights_3.npy was" in told
-    assert "was changed; `farm run` of the campaign computes such cells again\n" in told
+    same_text(told)
     cell = f"out/cells/{names[0]}"
     main(["verify", cell])
     assert "1 stale cell, made with" in capfd.readouterr().out, "of one cell alone, too"
     assert main(["run", f"{cell}/run.json", "--out", "again"]) == 1
     told = capfd.readouterr().out
     first_reason = told[told.index("it may be since: ") :].splitlines()[0]
-    assert first_reason == "it may be since: data that no parameter names: weights_3.npy was changed"
+    same_text(first_reason)
 
     run(file)
     assert "2 stale cells" in capfd.readouterr().err
@@ -177,7 +177,7 @@ def test_what_is_gone_makes_a_cell_stale_too(capfd: pytest.CaptureFixture[str]) 
     Path("weights_3.npy").unlink()
     assert main(["run", file, "--out", "out"]) == 1
     told = capfd.readouterr().err
-    assert "1 stale cell, made with data that no parameter names: weights_3.npy is gone;" in told
+    same_text(told)
     (one,) = cells(Path("out")).values()
     assert monitors_of(one) == ["max-softmax"]
     assert passes() == [[(["max-softmax", "mine:Weighted"], None)]], "what is not there is not read"
@@ -214,7 +214,7 @@ def test_what_changes_while_a_cell_is_computed_is_computed_again(capfd: pytest.C
     run(file, "--quiet")
     assert passes() == [[(["mine:Meddling"], {"weights_3.npy": None})]]
     run(file, "--dry-run")
-    assert "weights_3.npy was changed while it was computed" in capfd.readouterr().out
+    same_text(capfd.readouterr().out)
 
 
 def test_a_plan_looks_at_each_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +257,7 @@ def test_of_very_many_in_a_folder_those_count_that_were_read(capfd: pytest.Captu
     capfd.readouterr()
     run(file, "--dry-run")
     told = capfd.readouterr().out
-    assert "some of 120 files read in the experiment's folder (a parameter should name their folder)" in told
+    same_text(told)
 
 
 def test_a_campaign_whose_home_is_elsewhere_is_not_called_stale(capfd: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from farm.campaign import watch_page
 from farm.campaign.memory import Memory
 from farm.campaign.watch_page import PageWriter, WatchPage
+from tests.wording import refused
 
 MONITORS = ["quick", "slow", "third"]
 
@@ -296,7 +297,7 @@ def test_telling_costs_little(page):
 
 def test_a_page_that_was_closed_says_so():
     page = WatchPage()
-    with pytest.raises(ValueError, match="not called"):
+    with refused(ValueError):
         page.at_work()
     page.close()
     page.close()

@@ -19,6 +19,7 @@ from farm.measures import Delays, auroc
 from farm.measures.many import MANY
 from farm.statistics.resampling import Resampling
 from tests.check.made_streams import alike, in_tracks, make_set, make_stream
+from tests.wording import refused, same_text
 
 LEVELS = (0.5, 0.8, 0.95, 0.999)
 
@@ -56,7 +57,7 @@ class TestShares:
     @pytest.mark.parametrize("bad", [(-1, 5, 0.95), (6, 5, 0.95), (0, 0, 0.95), (1, 5, 0.0), (1, 5, 1.0)])
     def test_what_is_no_share_is_refused(self, bad):
         for bound in (low_of_share, high_of_share):
-            with pytest.raises(ParameterError, match="expected 0 <= k <= n"):
+            with refused(ParameterError):
                 bound(*bad)
 
     @pytest.mark.parametrize(("seen", "n", "at"), [(0, 20, 0.05), (2, 30, 0.05), (9, 30, 0.5), (3, 4, 0.7)])
@@ -97,7 +98,7 @@ class TestQuantiles:
     def test_what_is_too_few_for_an_upper_bound_has_a_reason(self):
         low, high = quantile_bounds(np.arange(20.0), 0.99, 0.95, what="onsets")
         assert low.value == 18.0
-        assert high.reason == "there are 20 onsets; an upper bound of p99 at 95 % needs at least 299"
+        same_text(high.reason)
         assert quantile_bounds(np.arange(3.0), 0.5, 0.95)[0].value == 0.0
 
     def test_infinite_values_are_values(self):
@@ -356,7 +357,7 @@ class TestDraws:
     def test_measures_without_counts_are_refused(self):
         one = make_set(make_stream(np.zeros(9)))
         for name in ("aupr", "system_mcc"):
-            with pytest.raises(ParameterError, match=f"bounds: measure '{name}'"):
+            with refused(ParameterError):
                 redrawn([one], [(name, "m")], replicates=9, seed=0)
-        with pytest.raises(ParameterError, match="monitor 'm' has no scores"):
+        with refused(ParameterError):
             redrawn([one], [("auroc", "m")], replicates=9, seed=0)

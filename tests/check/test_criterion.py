@@ -1,4 +1,3 @@
-import re
 from dataclasses import replace
 
 import pytest
@@ -9,6 +8,7 @@ from farm.check.criterion import Condition, Criterion, Defaults, Selection, pars
 from farm.check.measures import GATED
 from farm.comparison import MEASURES
 from farm.errors import ExperimentError
+from tests.wording import refused, same_text
 
 
 def problem(text, **options):
@@ -25,7 +25,7 @@ def problem(text, **options):
 class TestWhatCanBeSaid:
     def test_a_bound_on_a_category(self):
         found = parse_criterion("overall.mcc >= 0.4 on category:noise")
-        assert found.text == "overall.mcc >= 0.4 on category:noise"
+        same_text(found.text)
         assert (found.measure, found.statistic, found.relation, found.bound) == (
             "overall.mcc",
             None,
@@ -113,7 +113,7 @@ class TestWhatCanBeSaid:
     def test_names_that_begin_a_clause_stand_in_quotes(self):
         found = parse_criterion('overall.mcc >= 0.4 on workload:"for" for "at"')
         assert (found.selection.conditions[0].value, found.monitors) == ("for", ("at",))
-        assert str(found) == 'overall.mcc >= 0.4 on workload:"for" for "at" at 95 %'
+        same_text(str(found))
 
     @pytest.mark.parametrize("sign", [">=", "≥"])
     def test_signs_and_spaces(self, sign):
@@ -353,43 +353,38 @@ class TestWhatMakesNoSense:
         assert problem(text).startswith(told)
 
     def test_what_is_not_of_monitors(self):
-        assert problem("classifier_time_us.p99 <= 3 for oob") == (
-            "classifier_time_us is the same whatever the monitor; leave 'for' out"
-        )
+        same_text(problem("classifier_time_us.p99 <= 3 for oob"))
 
     def test_names_with_line_breaks_are_told_on_one_line(self):
         text = 'overall.mcc >= 0.4 for "a\nb", "a\nb"'
-        assert problem(text) == "monitor 'a b' is named twice; expected it once"
+        same_text(problem(text))
 
     def test_the_place_is_told(self):
-        with pytest.raises(ExperimentError, match=re.escape("gate.yaml: criterion 3 'overall.mcc': it ends")):
+        with refused(ExperimentError):
             parse_criterion("overall.mcc", place="gate.yaml: criterion 3")
         found = parse_criterion("overall.mcc  >=  0.4", place="gate.yaml: criterion 3")
-        assert str(found.error("too bad")) == "gate.yaml: criterion 3 'overall.mcc >= 0.4': too bad"
+        same_text(str(found.error("too bad")))
 
     @pytest.mark.parametrize(
-        ("change", "told"),
+        "change",
         [
-            ({"measure": "mcc"}, "measure 'mcc' is not known"),
-            ({"bound": float("nan")}, "the bound is nan; expected a finite number"),
-            ({"bound": None}, "expected a bound, or a baseline and a margin"),
-            ({"margin": 0.1}, "expected a bound, or a baseline and a margin"),
-            ({"statistic": "p99"}, "'overall.mcc.p99' is not known"),
-            ({"baseline": "a"}, "beside a baseline, expected 'not worse than' it"),
-            ({"relation": "not worse"}, "expected a bound, or a baseline and a margin"),
-            (
-                {"relation": "not worse", "bound": None, "baseline": "a", "margin": float("nan")},
-                "the margin is nan",
-            ),
-            ({"monitors": ()}, "no monitor is named; expected at least one"),
-            ({"level": 1.0}, "the level is 1; expected at least 50 %"),
-            ({"selection": Selection(conditions=(Condition("severity", ":", "3"),))}, "is no condition"),
-            ({"selection": Selection(conditions=(Condition("category", ":", ""),))}, "is no condition"),
-            ({"selection": Selection(each="month")}, "key 'month' is not known"),
+            {"measure": "mcc"},
+            {"bound": float("nan")},
+            {"bound": None},
+            {"margin": 0.1},
+            {"statistic": "p99"},
+            {"baseline": "a"},
+            {"relation": "not worse"},
+            {"relation": "not worse", "bound": None, "baseline": "a", "margin": float("nan")},
+            {"monitors": ()},
+            {"level": 1.0},
+            {"selection": Selection(conditions=(Condition("severity", ":", "3"),))},
+            {"selection": Selection(conditions=(Condition("category", ":", ""),))},
+            {"selection": Selection(each="month")},
         ],
     )
-    def test_one_made_by_hand_has_to_make_sense_too(self, change, told):
-        with pytest.raises(ExperimentError, match=re.escape(told)):
+    def test_one_made_by_hand_has_to_make_sense_too(self, change):
+        with refused(ExperimentError):
             replace(parse_criterion("overall.mcc >= 0.4"), **change)
 
 

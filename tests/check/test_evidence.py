@@ -14,6 +14,7 @@ from farm.measures import FalseAlarms
 from farm.readouts import Readouts
 from farm.records import judge
 from tests.comparison.made_runs import FOG, NOISE, NOVEL, SHOT, make_run
+from tests.wording import same_text
 
 FAULTS = (NOISE, SHOT, FOG, NOVEL)
 RATES = {"good": (0.05, 0.8), "never": (0.0, 0.0), "always": (1.0, 1.0)}
@@ -109,12 +110,12 @@ class TestValues:
 
     def test_what_is_undefined_has_its_reason(self):
         own = found(make_run(rates=RATES, faults=(FOG,)), "overall.mcc >= 0.5", "never")
-        assert own.value.reason == "none of the 420 instances was cancelled"
+        same_text(own.value.reason)
         assert own.low.reason == own.high.reason == own.value.reason
         own = found(make_run(rates=RATES, faults=(FOG,)), "accepted_accuracy >= 0.5", "always")
-        assert own.value.reason == "each of the 420 instances was cancelled"
+        same_text(own.value.reason)
         several = found(make_run(rates=RATES), "overall.mcc >= 0.5", "never")
-        assert several.value.reason.startswith("none of the 420 instances was cancelled on fog 5 on signs")
+        same_text(several.value.reason)
 
 
 class TestBounds:
@@ -139,9 +140,7 @@ class TestBounds:
         own = found(run, "overall.mcc >= 0.5")
         assert own.value.defined
         assert own.low.reason == own.high.reason
-        assert own.low.reason == (
-            "fog 5 on signs with lenet: the ID instances are of 4 tracks; a bound needs at least 5"
-        )
+        same_text(own.low.reason)
         assert own.method == "no bounds"
 
     def test_few_tracks_of_the_other_side_are_no_matter(self):
@@ -149,7 +148,7 @@ class TestBounds:
         track = np.where(run.instances["is_ood"], "one", run.instances["track"])
         run = Readouts(run.instances.assign(track=track), run.alarms, run.run)
         assert found(run, "specific.fpr <= 0.5").low.defined
-        assert found(run, "specific.fnr <= 0.5").low.reason.endswith("of 1 track; a bound needs at least 5")
+        same_text(found(run, "specific.fnr <= 0.5").low.reason)
         assert not found(run, "overall.mcc >= 0.5").low.defined
 
     def test_more_instances_never_widen(self):
@@ -188,10 +187,7 @@ class TestRefused:
 
     def test_a_maximum(self):
         told = problem(timed(np.ones(420)), "monitor_time_us.max <= 500")
-        assert told == (
-            "a maximum has no upper confidence bound, as what was not seen may be greater; ask for a "
-            "quantile, such as 'monitor_time_us.p99.9'"
-        )
+        same_text(told)
 
 
 def timed(times, batch=1, **options):
@@ -234,9 +230,7 @@ class TestTimes:
             "together)"
         )
         own = found(run, "monitor_time_us.p99 <= 500")
-        assert (
-            own.high.reason == "there are 14 measurements; an upper bound of p99 at 95 % needs at least 299"
-        )
+        same_text(own.high.reason)
 
     def test_a_batch_is_one_measurement_also_where_tables_are_not_in_order(self):
         run = timed(np.random.default_rng(0).random(14), batch=30, shuffled=True)
@@ -307,7 +301,7 @@ class TestOnsets:
 
     def test_too_few_onsets_have_no_upper_bound(self):
         own = found(along([10 * i + 7 for i in range(40)]), "detection_delay.p95 <= 10")
-        assert own.high.reason == "there are 40 onsets; an upper bound of p95 at 95 % needs at least 59"
+        same_text(own.high.reason)
         assert own.low.value == 0.0
 
     def test_onsets_of_several_runs_are_taken_together(self):
@@ -352,9 +346,7 @@ class TestOnsets:
 
     def test_a_stream_that_is_never_quiet_has_no_false_alarms(self):
         run = along([8], every=3, lasting=3)
-        assert problem(run, "false_alarms_per_1000 <= 50").startswith(
-            "false_alarms_per_1000 needs ID instances"
-        )
+        same_text(problem(run, "false_alarms_per_1000 <= 50"))
 
 
 class TestBytes:

@@ -11,6 +11,7 @@ from farm.check.selected import select
 from farm.errors import DataError, ExperimentError
 from farm.readouts import Readouts
 from tests.comparison.made_runs import FOG, NOISE, NOVEL, RATES, SHOT, make_run
+from tests.wording import refused, same_text
 
 HARD = ("noise", "gaussian-noise", 5.0)
 FAULTS = (NOISE, HARD, SHOT, FOG, NOVEL)
@@ -85,7 +86,7 @@ class TestConditions:
     def test_faults_and_severities(self, run, on, expected):
         text = f"overall.mcc >= 0.4 on {on}"
         if expected is None:
-            assert problem([run], text).startswith("nothing with severity<5 has severity>3")
+            same_text(problem([run], text))
             return
         found = only([run], text)
         assert sorted(faults(found)) == expected
@@ -150,9 +151,7 @@ class TestConditions:
         severity = np.where(made.instances["is_ood"], np.linspace(0, 5, len(made.instances)), np.nan)
         runs = [with_columns(made, severity=severity), make_run(1, faults=[NOISE])]
         assert faults(only(runs, "overall.mcc >= 0.4 on severity<=5")) == [("gaussian-noise", "3")]
-        assert problem(runs, "overall.mcc >= 0.4 on severity>=4") == (
-            "nothing has severity>=4; there are 3, up to 5; a ramp, 'up to' a severity, has no single one"
-        )
+        same_text(problem(runs, "overall.mcc >= 0.4 on severity>=4"))
         assert len(only(runs, "overall.mcc >= 0.4 on faultload:fog").sets) == 1
 
     def test_each_value_has_its_own(self, run):
@@ -166,9 +165,7 @@ class TestConditions:
     def test_what_has_no_fault_is_of_no_category(self):
         runs = [make_run(0, faults=()), make_run(1, faults=[FOG])]
         assert [one.name for one in chosen(runs, "overall.mcc >= 0.4 on each category")] == ["category:shift"]
-        assert problem(runs, 'overall.mcc >= 0.4 on category:"no fault"') == (
-            'nothing has category:"no fault"; there is shift'
-        )
+        same_text(problem(runs, 'overall.mcc >= 0.4 on category:"no fault"'))
         assert len(only(runs, "overall.mcc >= 0.4").sets) == 2
 
 
@@ -202,10 +199,10 @@ class TestWhatMatchesNothing:
     def test_of_many_values_some_are_told(self):
         made = make_run(faults=[("noise", f"fault-{i:02}", 1.0) for i in range(15)])
         told = problem([made], "overall.mcc >= 0.4 on faultload:fog")
-        assert told.endswith("fault-10, fault-11 and 3 more")
+        same_text(told)
 
     def test_no_run_at_all(self):
-        with pytest.raises(ExperimentError, match="no run is given"):
+        with refused(ExperimentError):
             chosen([], "overall.mcc >= 0.4")
 
 
@@ -255,13 +252,9 @@ class TestSides:
         assert [each.run.number for each in found.runs] == [1]
 
     def test_a_side_that_is_nowhere(self):
-        assert problem([make_run(faults=())], "residual_hazard <= 0.5 on ood") == (
-            "there is no OOD instance: 'is_ood' is false for all of ood"
-        )
+        same_text(problem([make_run(faults=())], "residual_hazard <= 0.5 on ood"))
         without = make_run(faults=[FOG], n_id=0)
-        assert problem([without], "specific.fpr <= 0.05 on id") == (
-            "there is no ID instance: 'is_ood' is true for all of id"
-        )
+        same_text(problem([without], "specific.fpr <= 0.05 on id"))
 
 
 class TestRows:
@@ -324,18 +317,14 @@ class TestMonitors:
         assert only([blind], "overall.mcc >= 0.4 for poor").monitors == ("poor",)
 
     def test_one_that_is_not_there(self, run):
-        assert problem([run], "overall.mcc >= 0.4 for goood") == (
-            "monitor 'goood' is in no run that is selected; did you mean 'good'?"
-        )
-        assert problem([run], "overall.mcc >= 0.4 for oracle").startswith("monitor 'oracle' is in no run")
+        same_text(problem([run], "overall.mcc >= 0.4 for goood"))
+        same_text(problem([run], "overall.mcc >= 0.4 for oracle"))
 
     def test_one_that_is_in_some_runs_alone(self):
         less = {name: rate for name, rate in RATES.items() if name != "poor"}
         runs = [make_run(0), make_run(1, rates=less, faults=[FOG])]
         for text in ("overall.mcc >= 0.4", "overall.mcc >= 0.4 for poor"):
-            assert problem(runs, text).startswith(
-                "monitor 'poor' is not in runs/1; expected it in each of the 2 runs"
-            )
+            same_text(problem(runs, text))
         assert only(runs, "overall.mcc >= 0.4 for good").monitors == ("good",)
         assert only(runs, "overall.mcc >= 0.4 on category:noise").monitors == tuple(RATES)
 
@@ -400,21 +389,13 @@ class TestWhatAMeasureNeeds:
     def test_scores(self, run):
         gap = run.alarms["score"].where((run.alarms["monitor"] != "poor") | (run.alarms["position"] > 0))
         some = with_columns(run, alarms={"score": gap})
-        assert problem([some], "auroc >= 0.6") == (
-            "auroc needs scores, and 'score' is missing for alarms of monitor 'poor' in runs/0; name others "
-            "with 'for'"
-        )
+        same_text(problem([some], "auroc >= 0.6"))
         only([some], "auroc >= 0.6 for good")
         only([some], "overall.mcc >= 0.6")
 
     def test_times(self, run):
-        assert problem([run], "monitor_time_us.p99 <= 5") == (
-            "monitor_time_us needs times, and 'monitor_time_us' is missing for all alarms of monitor 'good' "
-            "in runs/0"
-        )
-        assert problem([run], "classifier_time_us.p99 <= 5") == (
-            "classifier_time_us needs times, and 'classifier_time_us' is missing for all instances of runs/0"
-        )
+        same_text(problem([run], "monitor_time_us.p99 <= 5"))
+        same_text(problem([run], "classifier_time_us.p99 <= 5"))
         time = np.where(run.alarms["monitor"] == "good", 3.0, np.nan)
         timed = with_columns(run, alarms={"monitor_time_us": time}, classifier_time_us=np.nan)
         only([timed], "monitor_time_us.p99 <= 5 for good")
@@ -454,9 +435,7 @@ class TestWhatAMeasureNeeds:
         only([run, onset_run(1, faults=[SHOT])], "detection_delay.p95 <= 9 on faultload:shot-noise")
 
     def test_sizes(self, run):
-        assert problem([run], "monitor_bytes <= 1000") == (
-            "monitor_bytes needs the size of monitor 'good', and 'nbytes' is not noted in runs/0"
-        )
+        same_text(problem([run], "monitor_bytes <= 1000"))
         sized = with_run(run, monitors=[{**note, "nbytes": 7} for note in run.run["monitors"]])
         (rows,) = only([sized], "monitor_bytes <= 1000").runs
         assert rows.run.monitors["good"].nbytes == 7
@@ -467,5 +446,5 @@ class TestWhatAMeasureNeeds:
 
     def test_labels(self, run):
         gone = Readouts(run.instances.drop(columns="label"), run.alarms, run.run)
-        with pytest.raises(DataError, match=r"^runs/0: 'label' is missing for 900 of 900 instances"):
+        with refused(DataError):
             chosen([gone], "overall.mcc >= 0.4")

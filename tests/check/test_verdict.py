@@ -23,6 +23,7 @@ from farm.measures import Measure, undefined
 from farm.readouts import Readouts
 from tests.check.made_streams import alike
 from tests.comparison.made_runs import FOG, NOISE, RATES, make_run
+from tests.wording import same_text
 
 ORDER = {"fail": 0, "undecided": 1, "pass": 2}
 
@@ -139,9 +140,9 @@ class TestRule:
         counts, trials = {"onsets": 80, "missed": 9}, Trials(71, 80, 0.95)
         found = verdict("detection_delay.p95 <= 10", np.inf, 3, np.inf, n=80, counts=counts, trials=trials)
         assert found[1] > 80
-        assert found[2] == "between 3 and infinity, and 10 is within; 9 of 80 onsets were missed"
+        same_text(found[2])
         found = verdict("detection_delay.p95 <= 10", np.inf, np.inf, np.inf, n=80, counts=counts)
-        assert found[2] == "at least infinity, which is above 10; 9 of 80 onsets were missed"
+        same_text(found[2])
 
     @given(
         st.tuples(*[st.floats(0, 1)] * 3).map(sorted),
@@ -303,7 +304,7 @@ class TestFile:
         (failed,) = [one for one in found if one.monitor == "middling"]
         told = "could not be judged, because the monitor failed: singular"
         assert (failed.verdict, failed.needed, failed.reason) == ("error", None, told)
-        assert failed.evidence.value.reason == "the monitor failed: singular"
+        same_text(failed.evidence.value.reason)
         assert failed.evidence.n == 0
         assert {one.verdict for one in found if one is not failed} == {"pass"}
 
@@ -337,7 +338,7 @@ class TestFile:
         (note,) = [one for one in runs[1].run["monitors"] if one["name"] == "poor"]
         note["failure"] = failure
         (found,) = judged(runs, "coverage >= 0.1 for poor")
-        assert found.reason.startswith("could not be judged, because the monitor failed in 1 of 2 runs (")
+        same_text(found.reason)
         assert found.reason.endswith(f": {told})")
 
     def test_all_monitors_may_have_failed(self):
@@ -348,18 +349,18 @@ class TestFile:
         run = made(np.zeros(60), np.arange(60) >= 30)
         (found,) = judged(run, "specific.mcc >= 0.1")
         assert (found.verdict, found.needed) == ("fail", None)
-        assert found.reason == "undefined: none of the 60 instances raised an alarm"
+        same_text(found.reason)
         told = problem(run, "specific.mcc >= 0.1", undefined="error")
-        assert told == "m has no value on all sets: none of the 60 instances raised an alarm"
+        same_text(told)
 
     def test_too_few_tracks_are_undecided_however_good_the_value(self):
         is_ood = np.arange(400) >= 200
         (found,) = judged(made(is_ood, is_ood, track=np.arange(400) // 100), "specific.mcc >= 0.1")
         assert (found.verdict, found.needed) == ("undecided", None)
-        assert found.reason.endswith("the ID instances are of 2 tracks; a bound needs at least 5")
+        same_text(found.reason)
 
     def test_what_cannot_be_judged_is_an_error_before_anything_is_drawn(self):
-        assert problem(make_run(), "aupr >= 0.4").startswith("aupr has no confidence bound")
+        same_text(problem(make_run(), "aupr >= 0.4"))
         assert problem(make_run(), "overall.mcc >= 0.4 on category:nois").startswith(
             "nothing has category:nois"
         )
@@ -409,7 +410,7 @@ class TestBaseline:
         good, same, _ = found
         assert good.evidence.value.value == pytest.approx(0.8 * 0.3, abs=0.05)
         assert good.evidence.low.value < good.evidence.value.value < good.evidence.high.value
-        assert good.reason.startswith("worse by at least 0.")
+        same_text(good.reason)
         assert (same.evidence.value.value, same.reason[:9]) == (0.0, "worse by ")
         assert (good.evidence.n, good.evidence.n_ood) == (800, 800)
         assert "before alone on" in good.evidence.method
@@ -467,13 +468,12 @@ class TestBaseline:
     def test_a_monitor_that_the_baseline_has_not_is_an_error(self, tmp_path):
         save_baseline(make_run(faults=(FOG,), rates={"good": RATES["good"]}), tmp_path / "main.yaml")
         told = problem(make_run(faults=(FOG,)), self.TEXT, path=tmp_path / "gate.yaml")
-        assert told.startswith("monitor 'middling' is not in the baseline of ")
-        assert told.endswith("save it anew, or name others with 'for'")
+        same_text(told)
 
     def test_a_monitor_that_failed_in_the_baseline_is_an_error(self, tmp_path):
         save_baseline(make_run(faults=(FOG,), failed=("poor",)), tmp_path / "main.yaml")
         told = problem(make_run(faults=(FOG,)), self.TEXT, path=tmp_path / "gate.yaml")
-        assert told.startswith("monitor 'poor' failed in the baseline of ")
+        same_text(told)
         assert "(singular)" in told
 
     def test_a_monitor_that_fails_now_cannot_be_judged(self, tmp_path):
@@ -488,7 +488,7 @@ class TestBaseline:
         told = problem(
             make_run(1, faults=(NOISE, FOG), n_id=600, n_ood=400), self.TEXT, path=folder / "gate.yaml"
         )
-        assert "is not on the stream of the baseline" in told
+        same_text(told)
 
     def test_a_baseline_that_is_not_there_is_an_error(self, kept):
         run, folder = kept
@@ -502,6 +502,6 @@ class TestBaseline:
         now = make_run(faults=(FOG,), rates={"good": RATES["good"]})
         (found,) = judged(now, text, path=tmp_path / "gate.yaml")
         assert found.verdict == "fail"
-        assert found.reason == "undefined: the baseline: none of the 420 instances raised an alarm"
+        same_text(found.reason)
         told = problem(now, text, path=tmp_path / "gate.yaml", undefined="error")
-        assert told.startswith("good has no value on all sets: the baseline: none of")
+        same_text(told)

@@ -5,6 +5,7 @@ from farm.errors import DataError, ExperimentError
 from farm.readouts import Readouts
 from farm.statistics.table import Undefined
 from tests.comparison.made_runs import FOG, NOISE, NOVEL, RATES, SHOT, make_run
+from tests.wording import refused, same_text
 
 FAULTS = [NOISE, SHOT, ("noise", "gaussian-noise", 10.0), FOG, NOVEL]
 
@@ -48,15 +49,13 @@ def test_repetitions_do_not_add_sets():
     runs = [make_run(seed, faults=[NOISE, SHOT]) for seed in range(4)]
     found = compare(*runs)
     assert found.conclusions[0].ranks.n_sets == 2
-    assert "up to 4 runs of the same set count as one set: their mean" in found.notes
+    same_text(found.notes)
 
 
 def test_enough_sets_tell_the_better_monitor():
     faults = [("noise", f"noise-{i}", 3.0) for i in range(9)]
     found = compare(make_run(faults=faults))
-    assert found.conclusions[0].sentence == (
-        "On noise, good is better than every other monitor (n = 9 sets, largest p = 0.012)."
-    )
+    same_text(found.conclusions[0].sentence)
 
 
 def test_only_some_monitors():
@@ -65,15 +64,13 @@ def test_only_some_monitors():
     assert {s.monitor for one in found.sections for s in one.standings} == {"good", "poor"}
     assert "two monitors" in found.conclusions[0].sentence
     (alone,) = compare(make_run(faults=[FOG, ("shift", "rain", 1.0)]), only=["good"]).conclusions
-    assert alone.sentence == "On shift, only good has a value: there is nothing to compare it with."
+    same_text(alone.sentence)
 
 
 def test_a_run_without_faults():
     found = compare(make_run(faults=()), measure="overall.error")
     (only,) = found.conclusions
-    assert only.sentence.startswith(
-        "Without faults, there is one set, so that its instances decide (n = 300): "
-    )
+    same_text(only.sentence)
     assert [one.name for one in found.sections] == ["no fault"]
 
 
@@ -102,16 +99,16 @@ def test_mistakes_are_told_with_the_options_name(options, message):
 
 
 def test_mistakes_in_options_are_told_before_anything_is_read():
-    with pytest.raises(ExperimentError, match="--alpha"):
+    with refused(ExperimentError):
         compare_runs([], alpha=2)
 
 
 def test_monitors_that_the_run_does_not_rank_are_left_out_and_told():
     run = make_run(unranked=["poor"])
-    assert "poor is not ranked by the run itself and left out" in compare(run).notes
-    with pytest.raises(ExperimentError, match="--monitor 'poor' is not ranked by its own run"):
+    same_text(compare(run).notes)
+    with refused(ExperimentError):
         compare(run, only=["poor"])
-    with pytest.raises(DataError, match="no run has a monitor to compare"):
+    with refused(DataError):
         compare(make_run(unranked=list(RATES)))
 
 
@@ -130,10 +127,7 @@ def test_settings_that_changed_are_told():
 def test_shares_that_differ_are_told_where_they_matter():
     runs = make_run(0, faults=[NOISE]), make_run(1, faults=[SHOT], n_ood=300)
     (told,) = [note for note in compare(*runs).notes if "share" in note]
-    assert told == (
-        "the share of OOD instances differs from set to set (29 % to 50 %), and overall.mcc with it: it "
-        "compares monitors, but not one set with another"
-    )
+    same_text(told)
     assert compare(*runs, measure="specific.fnr").notes == ()
     assert compare(measure="overall.mcc").notes == ()
 
@@ -157,6 +151,4 @@ def test_a_monitor_that_is_in_one_run_only():
     found = compare(make_run(0, faults=faults), make_run(1, rates=less, faults=faults[:1]))
     (only,) = found.conclusions
     assert only.ranks.n_sets == 6
-    assert only.left_out == (
-        "1 of 7 sets left out (noise-0 3 on signs with lenet): 'poor' was not run in 1 of 2 runs",
-    )
+    same_text(only.left_out)

@@ -13,6 +13,7 @@ from farm.statistics.full_table import FullTable
 from farm.statistics.ranks import compare_ranks
 from farm.statistics.table import Undefined
 from tests.comparison.made_runs import hand_made_set
+from tests.wording import refused, same_text
 
 MCC, HAZARD = Measured("overall.mcc", True), Measured("overall.fnr", False)
 
@@ -60,12 +61,9 @@ def test_all_are_worse():
     columns = {"oob": around(0.5, 12, 0), "odin": around(0.3, 12, 1), "random": around(0.0, 12, 2)}
     worst = max(p_of_pair(columns, "oob", m) for m in ("odin", "random"))
     assert worst == pytest.approx(3 * 2 / 2**12)
-    assert (
-        sentence(columns)
-        == "On noise, oob is better than every other monitor (n = 12 sets, largest p = 0.001)."
-    )
+    same_text(sentence(columns))
     del columns["random"]
-    assert sentence(columns) == "On noise, oob is better than odin (n = 12 sets, p < 0.001)."
+    same_text(sentence(columns))
 
 
 def test_nobody_can_be_told_from_the_best():
@@ -90,7 +88,7 @@ def test_several_are_like_the_best_and_several_are_worse():
     best = compare_best({name: columns[name] for name in "abc"})
     like = [name for name in "abc" if name != best]
     told = sentence(columns)
-    assert "On noise, none of " in told
+    same_text(told)
     assert f"can be told from {best}, whose mean rank is best (n = 20 sets, smallest p = " in told
     assert set(told.split("none of ")[1].split(" can be")[0].split(" and ")) == set(like)
     assert told.endswith(f"; x and y are worse than {best} (largest p < 0.001).")
@@ -102,8 +100,7 @@ def test_worse_than_the_best_alone():
     best, third = np.full(n, 0.5), np.full(n, 0.4) - 0.001 * np.arange(n)
     second = np.where(np.arange(n) % 2, 0.505, 0.35) + 0.001 * np.arange(n)
     told = sentence({"best": best, "second": second, "third": third})
-    assert told.startswith("On noise, best and second cannot be told apart (n = 20 sets, p = ")
-    assert told.endswith("; third is worse than best (p < 0.001).")
+    same_text(told)
 
 
 def test_two_that_disagree_with_the_mean_ranks():
@@ -113,24 +110,19 @@ def test_two_that_disagree_with_the_mean_ranks():
     b = np.where(lost, 0.499, 0.6 + 0.001 * np.arange(n))
     between = {f"m{i}": np.where(lost, 0.4995, 0.2 + 0.001 * i) for i in range(8)}
     told = sentence({"a": a, "b": b, **between})
-    assert ", a has the best mean rank (n = 20 sets); " in told
+    same_text(told)
     assert "b is worse" not in told
-    assert told.endswith("; by itself with a, b is better (p = 0.001), though not by mean rank.")
+    same_text(told)
 
 
 def test_lower_is_better():
     columns = {"oob": around(0.5, 12, 0), "odin": around(0.3, 12, 1)}
-    assert (
-        sentence(columns, higher_is_better=False)
-        == "On noise, odin is better than oob (n = 12 sets, p < 0.001)."
-    )
+    same_text(sentence(columns, higher_is_better=False))
 
 
 def test_ties_everywhere():
     same = np.linspace(0.1, 0.9, 10)
-    assert sentence({"one": same, "other": same}) == (
-        "On noise, one and other cannot be told apart (n = 10 sets, p > 0.99)."
-    )
+    same_text(sentence({"one": same, "other": same}))
 
 
 @pytest.mark.parametrize(("k", "n", "needed"), [(2, 5, 6), (2, 2, 6), (3, 6, 7), (8, 10, 11)])
@@ -150,17 +142,14 @@ def test_too_few_sets_are_said_to_be_too_few(k, n, needed):
 
 def test_alpha_decides():
     columns = {"a": np.arange(1, 7) / 10, "b": np.zeros(6)}
-    assert sentence(columns) == "On noise, a is better than b (n = 6 sets, p = 0.031)."
-    assert sentence(columns, alpha=0.01) == (
-        "On noise, n = 6 sets are too few to tell two monitors apart, which takes at least 8; a has the best "
-        "mean rank (p = 0.031)."
-    )
+    same_text(sentence(columns))
+    same_text(sentence(columns, alpha=0.01))
 
 
 def test_many_monitors_are_counted():
     columns = {"best": np.full(25, 0.9)} | {f"m{i}": around(0.1 + i / 50, 25, i) for i in range(8)}
     told = sentence(columns | {"rival": around(0.9, 25, 9, 0.1)})
-    assert "m5, m4, m3, m2 and 2 more are worse" in told
+    same_text(told)
 
 
 @pytest.mark.parametrize(
@@ -228,18 +217,12 @@ def test_a_single_set_is_decided_by_its_instances(standings, told):
 
 def test_sets_that_cannot_be_ranked_leave_it_to_their_instances():
     told = of_streams("shift", streams([BEST, stands("odin", p=0.5)], n_sets=3), 0.05)
-    assert told.startswith(
-        "On shift, too few of 3 sets can be ranked, so that its instances decide (n = 5,066): oob"
-    )
+    same_text(told)
 
 
 def test_nothing_to_compare():
-    assert (
-        of_streams("noise", streams([stands("x", gap="failed")]), 0.05) == "On noise, no monitor has a value."
-    )
-    assert of_streams("noise", streams([BEST, stands("x", gap="failed")]), 0.05) == (
-        "On noise, only oob has a value: there is nothing to compare it with."
-    )
+    same_text(of_streams("noise", streams([stands("x", gap="failed")]), 0.05))
+    same_text(of_streams("noise", streams([BEST, stands("x", gap="failed")]), 0.05))
 
 
 def concluded(sets, measure=MCC, how="zero", monitors=("good", "poor", "never"), n_sets=None):
@@ -258,20 +241,18 @@ def sets_with_gaps(n=8, gaps=3):
 
 def test_undefined_counts_as_zero_and_is_counted():
     found = concluded(sets_with_gaps())
-    assert found.zeroed == ("in ranks never counts as 0 on 3 of 8 sets, where undefined",)
+    same_text(found.zeroed)
     assert found.left_out == ()
     assert found.ranks.n_sets == 8
     # By hand: 0 against 0.10, 0.08 and 0.06 is last on all sets.
     assert found.ranks.mean_ranks == (1.0, 2.0, 3.0)
-    assert (
-        found.sentence == "On noise, good is better than every other monitor (n = 8 sets, largest p = 0.023)."
-    )
+    same_text(found.sentence)
 
 
 def test_several_that_count_as_zero_share_a_sentence():
     values = {"good": 0.5, "never": None, "always": None}
     found = concluded([hand_made_set(f"s{i}", values) for i in range(6)], monitors=tuple(values))
-    assert found.zeroed == ("in ranks never and always count as 0 on 6 of 6 sets, where undefined",)
+    same_text(found.zeroed)
 
 
 def test_undefined_is_left_out_where_asked_for():
@@ -279,20 +260,15 @@ def test_undefined_is_left_out_where_asked_for():
     assert found.ranks.n_sets == 5
     assert found.zeroed == ()
     (told,) = found.left_out
-    assert told.startswith("3 of 8 sets left out (s0 3 on signs with lenet, s1 3")
-    assert told.endswith("'never' is undefined (none was cancelled)")
+    same_text(told)
     found = concluded(sets_with_gaps(gaps=7), how="drop", n_sets=6)
     assert isinstance(found.ranks, Undefined)
-    assert found.sentence.startswith(
-        "On noise, too few of 6 sets can be ranked, so that its instances decide"
-    )
+    same_text(found.sentence)
     assert len(found.left_out) == 1
 
 
 def test_undefined_is_an_error_where_asked_for():
-    with pytest.raises(
-        DataError, match=r"overall.mcc of 'never' on set 's0 3 on signs with lenet' is undefined"
-    ):
+    with refused(DataError):
         concluded(sets_with_gaps(), how="error")
     assert concluded(sets_with_gaps(gaps=0), how="error").ranks.n_sets == 8
 
@@ -302,8 +278,8 @@ def test_where_lower_is_better_undefined_never_counts_as_zero():
     sets = [hand_made_set(f"s{i}", each, measure="fnr") for i, each in enumerate(values)]
     found = concluded(sets, HAZARD, monitors=("good", "never"))
     assert found.ranks.n_sets == 6
-    assert found.left_out[-1] == "what is undefined cannot count as 0, which would be the best value"
-    assert found.sentence == "On noise, good is better than never (n = 6 sets, p = 0.031)."
+    same_text(found.left_out[-1])
+    same_text(found.sentence)
     assert concluded(sets[2:], HAZARD, monitors=("good", "never")).left_out == ()
 
 
@@ -314,18 +290,14 @@ def test_a_missing_cell_leaves_its_set_out_and_a_missing_monitor_itself():
     found = concluded(sets, monitors=("good", "poor", "never", "gone"))
     assert found.ranks.n_sets == 6
     assert found.ranks.monitors == ("good", "poor", "never")
-    assert found.left_out == (
-        "monitor 'gone' is left out: on every set it was not run",
-        "1 of 8 sets left out (s3 3 on signs with lenet): 'never' was not run",
-        "1 of 8 sets left out (s4 3 on signs with lenet): 'poor' failed",
-    )
+    same_text(found.left_out)
 
 
 def test_a_single_set_is_not_ranked_and_nothing_in_it_counts_as_zero():
     found = concluded(sets_with_gaps(n=1))
     assert isinstance(found.ranks, Undefined)
     assert (found.left_out, found.zeroed) == ((), ())
-    assert found.sentence.startswith("On noise, there is one set, so that its instances decide")
+    same_text(found.sentence)
 
 
 def test_resampling_is_not_asked_for_where_ranks_tell():

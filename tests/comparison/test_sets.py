@@ -8,6 +8,7 @@ from farm.readouts import Readouts
 from farm.records import judge
 from farm.statistics.table import Missing
 from tests.comparison.made_runs import FOG, NOISE, NOVEL, RATES, make_run
+from tests.wording import refused, same_text
 
 MCC = measured("overall.mcc")
 
@@ -129,7 +130,7 @@ def test_an_undefined_value_stays_undefined_with_its_reason():
     (one,) = benchmark_sets([make_run(rates={"never": (0.0, 0.0)}, faults=[FOG])])
     cell = one.cell(MCC, "never")
     assert isinstance(cell, Measure)
-    assert cell.reason == "none of the 420 instances was cancelled"
+    same_text(cell.reason)
 
 
 def test_a_run_without_faults_is_a_set_of_its_own():
@@ -138,7 +139,7 @@ def test_a_run_without_faults_is_a_set_of_its_own():
     assert (one.faultload, one.category, one.severity) == ("no fault", "no fault", "no severity")
     assert not one.streams[0].is_ood.any()
     assert one.cell(MCC, "good").defined
-    assert one.cell(measured("specific.fnr"), "good").reason == "none of the 300 instances is OOD"
+    same_text(one.cell(measured("specific.fnr"), "good").reason)
 
 
 def test_faults_without_a_name_are_not_no_fault():
@@ -163,24 +164,22 @@ def test_a_ramp_is_one_set_and_repeats_where_its_last_instance_differs():
 def test_what_every_comparison_needs_is_asked_for(column):
     run = make_run(folder="runs/a")
     gone = Readouts(run.instances.drop(columns=[column]), run.alarms, run.run)
-    with pytest.raises(
-        DataError, match=f"^runs/a: '{column}' is missing for 660 of 660 instances; to compare"
-    ):
+    with refused(DataError):
         benchmark_sets([gone])
     some = run.instances.astype({column: object})
     some.loc[3, column] = None
-    with pytest.raises(DataError, match=f"^runs/a: '{column}' is missing for 1 of 660 instances"):
+    with refused(DataError):
         benchmark_sets([Readouts(some, run.alarms, run.run)])
 
 
 def test_alarms_that_do_not_match_the_instances_are_refused():
     run = make_run()
-    with pytest.raises(DataError, match="alarms of monitor 'good': 659 for 660 instances"):
+    with refused(DataError):
         benchmark_sets([Readouts(run.instances, run.alarms.iloc[1:], run.run)])
 
 
 def test_a_fault_has_one_category():
-    with pytest.raises(DataError, match="'noise' here and 'shift' there; expected one"):
+    with refused(DataError):
         benchmark_sets([make_run(faults=[NOISE]), make_run(1, faults=[("shift", *NOISE[1:])])])
 
 

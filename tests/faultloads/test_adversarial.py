@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from faultloads._attack import Attack
 from faultloads.adversarial import Fgsm, Pgd
 from faultloads.deepfool import DeepFool
 from faultloads.square_attack import SquareAttack, square_sides
+from tests.wording import refused
 
 ATTACKS = [Fgsm, Pgd, DeepFool, SquareAttack]
 
@@ -96,7 +96,7 @@ def test_labels_stay_and_the_attacked_classifier_is_noted(small, cls):
         "attacked_digest": small.classifier.digest,
         "attacked_is_surrogate": False,
     }
-    with pytest.raises(ParameterError, match="has no severity"):
+    with refused(ParameterError):
         cls().check_severity(1)
 
 
@@ -280,10 +280,7 @@ def test_a_black_box_needs_a_surrogate_for_attacks_by_gradients(small, cls):
     )
     fault = cls()
     fault.name = "attack"
-    message = (
-        "faultload 'attack' needs gradients, which classifier 'function' does not give: name a surrogate"
-    )
-    with pytest.raises(RequirementError, match=re.escape(message)):
+    with refused(RequirementError):
         fault.prepare(small.context(black_box))
 
 
@@ -312,26 +309,26 @@ def test_a_surrogate_is_attacked_and_success_is_the_targets(small):
 
 
 @pytest.mark.parametrize(
-    ("cls", "arguments", "message"),
+    ("cls", "arguments"),
     [
-        (Fgsm, {"eps": 0}, "eps is 0; expected a number above 0 and at most 1"),
-        (Fgsm, {"surrogate": {"epochs": 3}}, "surrogate is {'epochs': 3}; expected a model's name"),
-        (Pgd, {"norm": "l1"}, "norm is 'l1'; expected one of: linf, l2"),
-        (Pgd, {"eps": -1.0}, "eps is -1.0; expected a number above 0"),
-        (Pgd, {"steps": 0}, "steps is 0; expected a whole number of at least 1"),
-        (Pgd, {"step_size": 0.0}, "step_size is 0.0; expected a number above 0"),
-        (DeepFool, {"overshoot": -0.1}, "overshoot is -0.1; expected a number of at least 0"),
-        (DeepFool, {"candidates": 1}, "candidates is 1; expected a whole number of at least 2"),
-        (SquareAttack, {"queries": 0}, "queries is 0; expected a whole number of at least 1"),
-        (SquareAttack, {"area": 0}, "area is 0; expected a number above 0 and at most 1"),
+        (Fgsm, {"eps": 0}),
+        (Fgsm, {"surrogate": {"epochs": 3}}),
+        (Pgd, {"norm": "l1"}),
+        (Pgd, {"eps": -1.0}),
+        (Pgd, {"steps": 0}),
+        (Pgd, {"step_size": 0.0}),
+        (DeepFool, {"overshoot": -0.1}),
+        (DeepFool, {"candidates": 1}),
+        (SquareAttack, {"queries": 0}),
+        (SquareAttack, {"area": 0}),
     ],
 )
-def test_a_wrong_parameter_is_told(cls, arguments, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_a_wrong_parameter_is_told(cls, arguments):
+    with refused(ParameterError):
         cls(**arguments)
 
 
 def test_an_unknown_parameter_of_the_surrogate_is_told(small):
     fault = registry.faultload("faultloads.adversarial:Fgsm", surrogate={"name": "lenet", "epoch": 1})
-    with pytest.raises(ParameterError, match="model 'lenet' has no parameter 'epoch'; did you mean 'epochs'"):
+    with refused(ParameterError):
         fault.prepare(FaultContext(small.workload, small.workload.test, small.classifier, None, Context()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from faultloads.anomaly import (
     ShiftedPixel,
 )
 from faultloads.frames import BlackFrame, StuckFrame, TornFrame, previous_frames
+from tests.wording import refused
 
 LINES = [PixelTrap, RowAddLogic, ShiftedPixel]
 GRADED = [*LINES, DeadRows, DeadColumns, BitFlips, TornFrame]
@@ -140,7 +140,7 @@ def test_one_channel_is_lost_and_not_always_the_same():
 
 
 def test_a_grey_image_has_no_channel_to_lose():
-    with pytest.raises(DataError, match=r"faultload 'dropped-channel'.* 1 channel.*expected 3"):
+    with refused(DataError):
         applied(DroppedChannel(), noise(channels=1))
 
 
@@ -202,8 +202,7 @@ def test_an_instance_that_is_shown_again_has_the_same_previous_frame(workload):
 
 def test_an_instance_of_another_split_is_told(workload):
     stuck, _ = prepared(StuckFrame(), workload)
-    message = "faultload 'stuck-frame' takes images from split 'test' and finds no instance 'elsewhere' there"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         applied(stuck, noise(n=1), ids=np.array(["elsewhere"]))
 
 
@@ -250,7 +249,7 @@ def test_a_higher_severity_changes_more(cls, workload):
 @pytest.mark.parametrize("cls", [DeadRows, DeadColumns])
 @pytest.mark.parametrize("value", [-0.1, 1.5, "white", True])
 def test_a_value_out_of_range_is_told(cls, value):
-    with pytest.raises(ParameterError, match=f"value is {value!r}; expected a number from 0 to 1"):
+    with refused(ParameterError):
         cls(value=value)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from farm.testing.fakes import TinyModel, tiny_workload
 from faultloads.anomaly import BitFlips, DeadRows, PixelTrap
 from faultloads.compose import Compose
 from faultloads.unrecognisable import ShuffledPixels
+from tests.wording import refused
 
 ANOMALY, FRAMES = "faultloads.anomaly", "faultloads.frames"
 FLIPS, ROWS, TRAP = f"{ANOMALY}:BitFlips", f"{ANOMALY}:DeadRows", f"{ANOMALY}:PixelTrap"
@@ -156,10 +155,7 @@ def test_a_mapped_class_keeps_its_label_and_its_category(ours, theirs):
 
 def test_instances_from_elsewhere_cannot_come_later(ours, theirs):
     both = Compose(faults=[FLIPS, {"name": "novelty", "workload": "theirs"}])
-    message = (
-        f"faultload 'compose': 'novelty' brings instances from elsewhere, after '{FLIPS}' has chosen them"
-    )
-    with pytest.raises(ParameterError, match=re.escape(message)):
+    with refused(ParameterError):
         prepare(both, ours, theirs)
 
 
@@ -194,36 +190,20 @@ def test_an_instance_looks_the_same_whatever_else_is_in_its_batch(ours, size):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "error"),
     [
-        ({"faults": []}, ParameterError, "faults is []; expected a list with at least one fault"),
-        ({"faults": "fog"}, ParameterError, "faults is 'fog'; expected a list with at least one fault"),
-        ({"faults": [{"severity": 1}]}, ParameterError, "faults has {'severity': 1}; expected a name"),
-        (
-            {"faults": [FLIPS], "category": "fog"},
-            ParameterError,
-            "category is 'fog'; expected one of: novelty",
-        ),
-        (
-            {"faults": ["noveltie"]},
-            UnknownNameError,
-            "faultload 'noveltie' is not known; did you mean 'novelty'?",
-        ),
-        (
-            {"faults": [{"name": FLIPS, "severity": 6}]},
-            ParameterError,
-            "severity is 6; expected a number from 0",
-        ),
-        (
-            {"faults": [{"name": BLACK, "severity": 1}]},
-            ParameterError,
-            "has no severity; got 1: leave it out",
-        ),
-        ({"faults": [{"name": FLIPS, "severty": 1}]}, ParameterError, "'severty'; did you mean 'severity'?"),
+        ({"faults": []}, ParameterError),
+        ({"faults": "fog"}, ParameterError),
+        ({"faults": [{"severity": 1}]}, ParameterError),
+        ({"faults": [FLIPS], "category": "fog"}, ParameterError),
+        ({"faults": ["noveltie"]}, UnknownNameError),
+        ({"faults": [{"name": FLIPS, "severity": 6}]}, ParameterError),
+        ({"faults": [{"name": BLACK, "severity": 1}]}, ParameterError),
+        ({"faults": [{"name": FLIPS, "severty": 1}]}, ParameterError),
     ],
 )
-def test_what_cannot_be_composed_is_told(arguments, error, message):
-    with pytest.raises(error, match=re.escape(message)):
+def test_what_cannot_be_composed_is_told(arguments, error):
+    with refused(error):
         Compose(**arguments)
 
 
@@ -231,12 +211,12 @@ def test_the_registry_checks_it_as_it_does_any_fault():
     made = registry.faultload("faultloads.compose:Compose", faults=[FLIPS, {"name": TRAP, "no_answer": True}])
     assert isinstance(made, Compose)
     assert [type(part.fault) for part in made._parts] == [BitFlips, PixelTrap]
-    with pytest.raises(ParameterError, match="faults"):
+    with refused(ParameterError):
         registry.faultload("faultloads.compose:Compose", faults=[ShuffledPixels])
 
 
 def test_what_shows_other_instances_may_only_come_first():
-    with pytest.raises(ParameterError, match="shows other instances, and so not what came before it"):
+    with refused(ParameterError):
         Compose(faults=[FLIPS, STUCK])
     assert Compose(faults=[STUCK, FLIPS]).reads_other_instances
 

@@ -13,6 +13,7 @@ from farm.errors import ParameterError
 from faultloads._warps import motion_weights, smear
 from faultloads.digital import JpegCompression, MotionBlur, Pixelate
 from tests.faultloads.applying import apply, change, check_contract, check_grows, names, pictures
+from tests.wording import refused
 
 ALL = [MotionBlur, Pixelate, JpegCompression]
 SIZES = [0.6, 0.5, 0.4, 0.3, 0.25]
@@ -89,7 +90,7 @@ def test_made_for_scales_the_motion():
     images = pictures()
     assert change(MotionBlur(made_for=224), images, 5).mean() < change(MotionBlur(), images, 5).mean() / 2
     assert np.array_equal(apply(MotionBlur(made_for=32), images, 5), apply(MotionBlur(), images, 5))
-    with pytest.raises(ParameterError, match="made_for is 0"):
+    with refused(ParameterError):
         MotionBlur(made_for=0)
 
 

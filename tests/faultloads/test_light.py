@@ -11,6 +11,7 @@ from PIL import Image
 from farm.errors import DataError
 from faultloads.light import Brightness, Contrast, Greyscale, Saturate
 from tests.faultloads.applying import apply, check_contract, check_grows, names, pictures
+from tests.wording import refused
 
 COLOURED = [Saturate, Greyscale]
 PLAIN = [Brightness, Contrast]
@@ -46,7 +47,7 @@ def test_an_image_is_the_same_in_every_batch(kind, size):
 
 @pytest.mark.parametrize("kind", COLOURED)
 def test_grey_images_have_no_colours_to_change(kind):
-    with pytest.raises(DataError, match=f"faultload '{kind.__name__}' changes colours"):
+    with refused(DataError):
         apply(kind(), pictures(2, channels=1), 1)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from farm.sources import Fault
 from farm.stream import BenchmarkStream
 from farm.testing.fakes import tiny_workload
 from faultloads.novelty import Novelty
+from tests.wording import refused
 
 OURS = ("ash", "birch", "cedar", "dogwood")
 
@@ -102,28 +101,27 @@ def test_a_class_named_like_a_number_is_found_by_its_name_first(ours):
 
 
 @pytest.mark.parametrize(
-    ("same", "message"),
+    "same",
     [
-        ({"elk": "ash"}, "same: workload 'theirs' has no class 'elk'; did you mean 'elm'?"),
-        ({"elm": "ceder"}, "same: workload 'tiny' has no class 'ceder'; did you mean 'cedar'?"),
-        ({2: "ash"}, "same: workload 'theirs' has no class '2'; known: elm, fir"),
-        ({-1: "ash"}, "same: workload 'theirs' has no class '-1'; known: elm, fir"),
+        {"elk": "ash"},
+        {"elm": "ceder"},
+        {2: "ash"},
+        {-1: "ash"},
     ],
 )
-def test_a_class_that_is_not_there_is_told_with_a_suggestion(ours, same, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_a_class_that_is_not_there_is_told_with_a_suggestion(ours, same):
+    with refused(ParameterError):
         prepare(ours, theirs("elm", "fir"), same=same)
 
 
 def test_nothing_left_is_told_with_what_was_shared(ours):
-    with pytest.raises(DataError, match="faultload 'novelty' has no instance to act upon") as caught:
+    with refused(DataError) as caught:
         prepare(ours, theirs("ash", "birch"))
     assert "'shared_classes': ['ash', 'birch']" in str(caught.value)
 
 
 def test_images_of_another_size_are_told(ours):
-    message = "faultload 'novelty': images are (3, 16, 16); expected (3, 8, 8) as in workload 'tiny'"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         prepare(ours, theirs("elm", "fir", size=16))
 
 
@@ -136,19 +134,19 @@ def test_images_come_from_the_asked_split(ours, split):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ({"shared": "keep"}, "shared is 'keep'; expected one of: leave-out, map"),
-        ({"split": "dev"}, "split is 'dev'; expected one of: test, train, validation"),
+        {"shared": "keep"},
+        {"split": "dev"},
     ],
 )
-def test_a_wrong_word_is_told(arguments, message):
-    with pytest.raises(ParameterError, match=f"^faultload 'novelty': {re.escape(message)}$"):
+def test_a_wrong_word_is_told(arguments):
+    with refused(ParameterError):
         registry.faultload("novelty", workload="theirs", **arguments)
 
 
 def test_what_is_no_mapping_is_told(ours):
-    with pytest.raises(ParameterError, match="same"):
+    with refused(ParameterError):
         prepare(ours, theirs("elm", "fir"), same=["elm"])
 
 
@@ -172,17 +170,13 @@ def test_ours_may_be_told_by_number_too(ours):
 
 
 def test_a_workload_of_the_same_name_is_refused(ours):
-    message = (
-        "workload: both are called 'tiny', so that their classes would count as the same; "
-        "expected another workload: give it a title of its own"
-    )
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+    with refused(ParameterError):
         prepare(ours, tiny_workload(classes=("elm", "fir"), seed=1))
 
 
 def test_novelty_has_no_severity():
     assert np.isnan(Novelty(workload="theirs").check_severity(None))
-    with pytest.raises(ParameterError, match="has no severity"):
+    with refused(ParameterError):
         Novelty(workload="theirs").check_severity(1)
 
 

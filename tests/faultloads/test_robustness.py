@@ -24,6 +24,7 @@ from faultloads.robustness import (
     RobustnessSnow,
 )
 from tests.faultloads.applying import apply, change, check_contract, check_grows, names, pictures
+from tests.wording import refused
 
 ALL = [
     RobustnessBlur,
@@ -95,7 +96,7 @@ def test_grey_is_blended_in_its_share(severity, share):
 
 
 def test_grey_needs_colours():
-    with pytest.raises(DataError, match="changes colours; got images with 1 channel"):
+    with refused(DataError):
         apply(RobustnessGrey(), pictures(1, channels=1), 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +13,7 @@ from farm.errors import DataError, ParameterError
 from farm.testing.fakes import tiny_workload
 from faultloads.textures import PATTERNS, PureNoise, Textures
 from faultloads.unrecognisable import ORDERS, ColourSwap, MixedHalves, ShuffledPixels, Swirl
+from tests.wording import refused
 
 ALL = [ShuffledPixels, MixedHalves, Swirl, ColourSwap, Textures, PureNoise]
 
@@ -52,7 +52,7 @@ def test_no_right_answer_remains(cls, workload):
     assert set(targets.category) == {"novelty"}
     assert len(targets.indices) == len(workload.test)
     assert np.isnan(fault.check_severity(None))
-    with pytest.raises(ParameterError, match="has no severity"):
+    with refused(ParameterError):
         fault.check_severity(1)
 
 
@@ -111,13 +111,13 @@ def test_every_instance_of_another_class_may_be_the_partner():
 
 def test_two_classes_are_needed_to_mix(workload):
     single = replace(workload.test, labels=np.zeros_like(workload.test.labels))
-    with pytest.raises(DataError, match="faultload 'mixed-halves': split 'test' has a single class"):
+    with refused(DataError):
         prepared(MixedHalves(), workload, single)
 
 
 def test_an_instance_of_another_split_is_told(workload):
     fault, _ = prepared(MixedHalves(), workload)
-    with pytest.raises(DataError, match=re.escape("finds no instance 'elsewhere' there")):
+    with refused(DataError):
         applied(fault, noise(1), np.array(["elsewhere"]))
 
 
@@ -158,7 +158,7 @@ def test_drawn_colours_all_change_and_not_always_alike():
 
 
 def test_grey_images_have_no_colours_to_swap():
-    with pytest.raises(DataError, match=r"faultload 'colour-swap'.* 1 channel.*expected 3"):
+    with refused(DataError):
         applied(ColourSwap(), noise(channels=1))
 
 
@@ -190,18 +190,15 @@ def test_uniform_noise_is_uniform_and_normal_noise_is_normal_but_for_its_tails()
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    "make",
     [
-        (lambda: ColourSwap(order="rgb"), "order is 'rgb'; expected one of: gbr, brg, bgr, grb, rbg"),
-        (
-            lambda: PureNoise(distribution="cauchy"),
-            "distribution is 'cauchy'; expected one of: uniform, normal",
-        ),
-        (lambda: Textures(pattern="plaid"), "pattern is 'plaid'; expected one of: stripes, checks"),
-        (lambda: Swirl(turns=0), "turns is 0; expected a number above 0"),
-        (lambda: Swirl(radius=-1), "radius is -1; expected a number above 0"),
+        lambda: ColourSwap(order="rgb"),
+        lambda: PureNoise(distribution="cauchy"),
+        lambda: Textures(pattern="plaid"),
+        lambda: Swirl(turns=0),
+        lambda: Swirl(radius=-1),
     ],
 )
-def test_a_wrong_parameter_is_told(make, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_a_wrong_parameter_is_told(make):
+    with refused(ParameterError):
         make()

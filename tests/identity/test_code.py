@@ -16,6 +16,7 @@ from farm.errors import DataError, ExperimentError, UserError
 from farm.identity import CodeDigest, code, code_digest, installed, source, state, testbed_digest
 from farm.identity.code import NOT_INSTALLED
 from farm.registry import HOME
+from tests.wording import refused
 
 MODULES = {
     "mine.py": "import torch\nfrom helper import a\nfrom parts import deep\n",
@@ -241,17 +242,17 @@ def test_a_compiled_module_counts_by_its_bytes(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    "source",
     [
-        (b"a = 1\nif a\n    b = 2\n", r"broken\.py, line 2: expected ':'; expected Python source"),
-        (b"a = 1\nb = '\xff'\n", r"broken\.py, line \d: .*expected Python source"),
-        (b"a = 1\0\n", r"broken\.py, line 1: .*null bytes; expected Python source"),
+        b"a = 1\nif a\n    b = 2\n",
+        b"a = 1\nb = '\xff'\n",
+        b"a = 1\0\n",
     ],
 )
-def test_source_that_is_none_is_an_error_of_the_user(tmp_path, source, told) -> None:
+def test_source_that_is_none_is_an_error_of_the_user(tmp_path, source) -> None:
     written(tmp_path, {"mine.py": "import broken\n"})
     (tmp_path / "broken.py").write_bytes(source)
-    with pytest.raises(ExperimentError, match=told) as raised:
+    with refused(ExperimentError) as raised:
         code_digest(["mine"], tmp_path)
     assert isinstance(raised.value, UserError)
     assert "\n" not in str(raised.value)
@@ -260,7 +261,7 @@ def test_source_that_is_none_is_an_error_of_the_user(tmp_path, source, told) -> 
 @pytest.mark.parametrize("name", ["nowhere_at_all", "parts.nowhere", "mine.attribute"])
 def test_a_module_that_is_asked_for_must_be_there(tmp_path, name) -> None:
     written(tmp_path, MODULES)
-    with pytest.raises(ExperimentError, match=rf"module '{name}' is not there; expected .* {tmp_path}"):
+    with refused(ExperimentError):
         code_digest([name], tmp_path)
 
 
@@ -271,7 +272,7 @@ def test_a_source_that_cannot_be_read_is_said(tmp_path, monkeypatch) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(DataError, match=r"locked\.py cannot be read: Permission denied; expected"):
+    with refused(DataError):
         code_digest(["locked"], tmp_path)
 
 

@@ -16,6 +16,7 @@ from farm import registry
 from farm.errors import DataError, ExperimentError, ParameterError, UnknownNameError
 from farm.files import json_digest
 from farm.identity import Identities, benchmark_identity, code_digest, component_identity, current
+from tests.wording import refused
 
 EVERY = [(kind, name) for kind in registry.BASES for name in registry.entries(kind)]
 
@@ -81,13 +82,13 @@ def test_an_unknown_name_is_told_as_the_registry_does(home) -> None:
 
 
 def test_a_module_that_is_not_there_is_told(home) -> None:
-    with pytest.raises(ExperimentError, match="module 'nowhere' is not there"):
+    with refused(ExperimentError):
         identity(home, "monitor", "nowhere:Mine")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"x", {1: "a", "1": "b"}, {(1,): 2}])
 def test_a_parameter_that_is_no_json_is_told(home, value) -> None:
-    with pytest.raises(ParameterError, match=r"monitor 'knn': a parameter cannot be written down as JSON: "):
+    with refused(ParameterError):
         identity(home, "monitor", "knn", k=value)
 
 
@@ -261,7 +262,7 @@ def test_a_benchmark_set_counts_by_its_content(home) -> None:
     assert benchmark_identity("moved", home) == before
     np.save(home.parent / "shared" / "moved" / "images.npy", np.ones(3))
     assert benchmark_identity("moved", home) != before
-    with pytest.raises(DataError, match=r"stream\.benchmark: 'set' is not there"):
+    with refused(DataError):
         benchmark_identity("set", home)
 
 

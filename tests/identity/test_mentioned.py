@@ -12,6 +12,7 @@ from farm.errors import DataError
 from farm.identity import mentioned as module
 from farm.identity import state
 from farm.identity.mentioned import mentioned
+from tests.wording import refused
 
 
 @pytest.fixture
@@ -102,5 +103,5 @@ def test_an_index_that_cannot_be_read_is_said(folder, tmp_path, monkeypatch) -> 
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(DataError, match=r"index\.csv cannot be read: Permission denied"):
+    with refused(DataError):
         mentioned(folder / "index.csv", tmp_path / "memory")

@@ -7,6 +7,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
 from farm.errors import DataError
 from farm.measures.accumulate import Accumulator, time_quantiles
 from farm.measures.histogram import Histogram
+from tests.wording import refused, same_text
 
 
 def simulate(seed, n=200, n_classes=4):
@@ -136,8 +137,8 @@ def test_without_scores_or_times():
     seen = Accumulator()
     seen.add(*(columns[name] for name in ("label", "predicted", "is_ood", "alarm")))
     measures = seen.measures()
-    assert measures["auroc"].reason == "the score is missing for 20 of 20 instances"
-    assert measures["time_us_median"].reason == "no times were given"
+    same_text(measures["auroc"].reason)
+    same_text(measures["time_us_median"].reason)
 
 
 def test_times_have_a_relative_error_that_holds():
@@ -151,5 +152,5 @@ def test_times_have_a_relative_error_that_holds():
 
 def test_refuses_columns_of_unequal_length():
     columns = simulate(0, 20)
-    with pytest.raises(DataError, match="score: 19 values; expected 20, one an instance"):
+    with refused(DataError):
         Accumulator().add(**columns | {"score": columns["score"][1:]})

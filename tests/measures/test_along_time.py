@@ -16,6 +16,7 @@ from farm.measures.delay import false_alarms_per_1000
 from farm.measures.detection import OVERALL, SPECIFIC, Counts, error, fpr, mcc, recall
 from farm.measures.windowed import Window
 from farm.oracle import overall, specific, tally
+from tests.wording import refused, same_text
 
 SEEDS = st.integers(0, 10**6)
 
@@ -65,7 +66,7 @@ def test_without_an_alarm_it_is_the_rule_of_three():
     """Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?": 3 / n at 95 %."""
     silent = FalseAlarms(quiet=300, alarms=0)
     assert math.isnan(silent.mean_time.value)
-    assert silent.mean_time.reason == "no false alarm in 300 quiet instances"
+    same_text(silent.mean_time.reason)
     assert silent.mean_time_low().value == pytest.approx(300 / -math.log(0.05))
     assert silent.mean_time_low().value == pytest.approx(100, rel=0.002)
 
@@ -85,7 +86,7 @@ def test_without_quiet_instances_there_is_neither():
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95, math.nan])
 def test_refuses_impossible_levels(level):
-    with pytest.raises(ParameterError, match="between 0 and 1"):
+    with refused(ParameterError):
         FalseAlarms(10, 1).mean_time_low(level)
 
 
@@ -125,5 +126,5 @@ def test_a_stream_shorter_than_a_step_gives_nothing():
 @pytest.mark.parametrize("name", ["size", "step"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True])
 def test_refuses_impossible_windows(name, value):
-    with pytest.raises(ParameterError, match=f"windowed_series: {name} is {value}; expected a whole number"):
+    with refused(ParameterError):
         windowed_series(np.zeros(3, dtype=np.uint8), error, **({"size": 1, "step": 1} | {name: value}))

@@ -12,6 +12,7 @@ from farm.errors import DataError, ParameterError
 from farm.measures.cost import Costs, CostTally
 from farm.measures.detection import Counts, availability_cost, residual_hazard
 from farm.oracle import overall, tally
+from tests.wording import refused, same_text
 
 CLASSES = ("car", "truck", "pedestrian", "cyclist")
 PRICES = yaml.safe_load(
@@ -131,68 +132,68 @@ def test_nothing_is_undefined_with_a_reason():
         assert measure.reason == "no instances"
     right = CostTally.of(Costs.of(PRICES), CLASSES, np.array([1]), np.array([1]), np.array([True]))
     assert right.mean.value == 0.5
-    assert right.saved.reason == "the perfect monitor saves nothing"
+    same_text(right.saved.reason)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"wrong": -1}, "costs.wrong is -1; expected a number of at least 0"),
-        ({"wrong": True}, "costs.wrong is True"),
-        ({"cancelled_right": float("nan")}, "costs.cancelled_right is nan"),
-        ({"cancelled": 1}, "costs has no 'cancelled'; did you mean 'cancelled_"),
-        ({"by_label": {"pedestrian": "high"}}, "costs.by_label.pedestrian is 'high'"),
-        ({"by_label": [1, 2]}, r"costs.by_label is \[1, 2\]; expected a mapping"),
-        ({"by_pair": {"car": 3}}, "costs.by_pair.car is 3; expected a mapping"),
-        ({"by_pair": {"car": {"truck": -3}}}, "costs.by_pair.car.truck is -3"),
-        ({"groups": {"all": "car"}}, "costs.groups.all is 'car'; expected a list of classes"),
-        ({"groups": {"all": []}}, r"costs.groups.all is \[\]; expected a list"),
+        {"wrong": -1},
+        {"wrong": True},
+        {"cancelled_right": float("nan")},
+        {"cancelled": 1},
+        {"by_label": {"pedestrian": "high"}},
+        {"by_label": [1, 2]},
+        {"by_pair": {"car": 3}},
+        {"by_pair": {"car": {"truck": -3}}},
+        {"groups": {"all": "car"}},
+        {"groups": {"all": []}},
     ],
 )
-def test_refuses_a_price_list_that_means_nothing(change, message):
-    with pytest.raises(ParameterError, match=message):
+def test_refuses_a_price_list_that_means_nothing(change):
+    with refused(ParameterError):
         Costs.of({"wrong": 1, "cancelled_right": 1} | change)
 
 
 @pytest.mark.parametrize("missing", ["wrong", "cancelled_right"])
 def test_the_two_main_prices_have_no_default(missing):
-    with pytest.raises(ParameterError, match=f"costs.{missing} is missing; expected a number of at least 0"):
+    with refused(ParameterError):
         Costs.of({name: 1 for name in ("wrong", "cancelled_right") if name != missing})
-    with pytest.raises(ParameterError, match="costs is None; expected a mapping"):
+    with refused(ParameterError):
         Costs.of(None)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"by_label": {"pedestrain": 1}}, "'pedestrain' is no class or group; did you mean 'pedestrian'"),
-        ({"by_label": {4: 1}}, "costs.by_label: 4; expected a name, or a class from -1 to 3"),
-        ({"by_label": {True: 1}}, "costs.by_label: True; expected a name"),
-        ({"by_label": {"car": 1, 0: 2}}, "costs.by_label: 'car' and 0 are the same class; expected it once"),
-        ({"by_pair": {"car": {-1: 1}}}, "-1 as what was predicted; expected a class"),
-        ({"by_pair": {"car": {"car": 1}}}, "costs.by_pair.car.car is 1; expected 0 of what is right"),
-        ({"groups": {"car": ["truck"]}}, "costs.groups: 'car' is a class; expected another name"),
-        ({"groups": {"a": ["car"], "b": [0]}}, "costs.groups: 'a' and 'b' share a class"),
+        {"by_label": {"pedestrain": 1}},
+        {"by_label": {4: 1}},
+        {"by_label": {True: 1}},
+        {"by_label": {"car": 1, 0: 2}},
+        {"by_pair": {"car": {-1: 1}}},
+        {"by_pair": {"car": {"car": 1}}},
+        {"groups": {"car": ["truck"]}},
+        {"groups": {"a": ["car"], "b": [0]}},
     ],
 )
-def test_refuses_names_that_the_classes_do_not_have(change, message):
+def test_refuses_names_that_the_classes_do_not_have(change):
     costs = Costs.of({"wrong": 1, "cancelled_right": 1} | change)
-    with pytest.raises(ParameterError, match=message):
+    with refused(ParameterError):
         costs.table(CLASSES)
 
 
 def test_an_unquoted_number_that_is_also_another_class_s_name_is_refused():
     limits = ("20", "30", "1")
-    with pytest.raises(ParameterError, match="1 is one class and the name of another; quote the name"):
+    with refused(ParameterError):
         Costs(wrong=1, cancelled_right=1, by_label={1: 9}).table(limits)
     assert Costs(wrong=1, cancelled_right=1, by_label={"1": 9}).table(limits)[2].tolist() == [9, 9, 0]
 
 
 def test_refuses_labels_out_of_range_and_arrays_that_do_not_match():
     costs, one = Costs.of(PRICES), np.array([0])
-    with pytest.raises(DataError, match="costs: label 4 at position 0; expected -1 to 3"):
+    with refused(DataError):
         CostTally.of(costs, CLASSES, np.array([4]), one, one > 0)
-    with pytest.raises(DataError, match="costs: predicted: label -1 at position 0; expected 0 to 3"):
+    with refused(DataError):
         CostTally.of(costs, CLASSES, one, np.array([-1]), one > 0)
-    with pytest.raises(DataError, match=r"costs: arrays of \[1, 2\] instances; expected as many of each"):
+    with refused(DataError):
         CostTally.of(costs, CLASSES, np.array([0, 1]), one, one > 0)

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from farm.measures import Delays, false_alarms_per_1000
 from farm.measures.delay import _binomial, begun
+from tests.wording import same_text
 
 EPISODE = np.array([-1, -1, 0, 0, 0, -1, 1, 1, -1, 2, 2])
 
@@ -59,8 +60,8 @@ def test_a_missed_onset_is_censored_and_not_dropped():
     found = Delays(np.array([1.0, 2.0, np.inf]))
     assert (found.n, found.missed) == (3, 1)
     assert found.quantile(0.5).value == 2
-    assert found.quantile(0.95).reason == "1 of 3 onsets were missed"
-    assert Delays(np.empty(0)).quantile(0.5).reason == "the stream has no onset"
+    same_text(found.quantile(0.95).reason)
+    same_text(Delays(np.empty(0)).quantile(0.5).reason)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=80), st.floats(0.01, 1))
@@ -72,7 +73,7 @@ def test_a_quantile_is_the_least_delay_that_so_many_do_not_exceed(values, q):
 
 
 def test_the_bound_needs_59_onsets():
-    assert Delays(np.arange(58.0)).bound_of_p95().reason == "58 onsets; a bound needs at least 59"
+    same_text(Delays(np.arange(58.0)).bound_of_p95().reason)
     assert Delays(np.arange(59.0)).bound_of_p95().value == 58  # the longest
 
 
@@ -95,4 +96,4 @@ def test_false_alarms_are_counted_outside_of_episodes():
     is_ood = EPISODE >= 0
     assert false_alarms_per_1000(EPISODE, is_ood, alarm).value == 250.0  # one of four
     none = false_alarms_per_1000(np.zeros(3, int), np.ones(3, bool), np.ones(3, bool))
-    assert none.reason == "no ID instance before or between faults"
+    same_text(none.reason)

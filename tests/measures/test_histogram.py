@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from farm.errors import ParameterError
 from farm.measures.histogram import BINS, Histogram, _in_order
+from tests.wording import refused
 
 VALUES = st.one_of(
     st.floats(allow_nan=True),
@@ -114,14 +115,14 @@ def test_nothing_has_no_quantile():
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan])
 def test_refuses_an_impossible_share(share):
-    with pytest.raises(ParameterError, match="expected a number from 0 to 1"):
+    with refused(ParameterError):
         Histogram.of(np.ones(3)).quantile(share)
 
 
 def test_refuses_no_bins_and_unequal_ones():
-    with pytest.raises(ParameterError, match="most = 0 bins; expected at least 1"):
+    with refused(ParameterError):
         Histogram.of(np.ones(3), 0)
-    with pytest.raises(ParameterError, match="8 and 9 bins at most; expected as many"):
+    with refused(ParameterError):
         Histogram.of(np.ones(3), 8) + Histogram.of(np.ones(3), 9)
 
 

@@ -8,6 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from farm.errors import ParameterError
 from farm.measures import wilson
+from tests.wording import refused
 
 SEEN = st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 LEVELS = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
@@ -57,11 +58,11 @@ def test_of_nothing_is_undefined():
 
 @pytest.mark.parametrize(("k", "n"), [(-1, 3), (4, 3), (0, -1)])
 def test_refuses_impossible_counts(k, n):
-    with pytest.raises(ParameterError, match=f"k = {k} of n = {n}; expected 0 <= k <= n"):
+    with refused(ParameterError):
         wilson(k, n)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0, math.nan])
 def test_refuses_impossible_levels(level):
-    with pytest.raises(ParameterError, match="between 0 and 1"):
+    with refused(ParameterError):
         wilson(1, 2, level)

@@ -23,6 +23,7 @@ from farm.measures.localization import (
     quantile_table,
     regression_ece,
 )
+from tests.wording import refused, same_text
 
 SEEDS = st.integers(0, 10**6)
 SIZE = 12
@@ -70,7 +71,7 @@ def test_a_degenerate_prediction_covers_nothing_and_a_degenerate_target_is_an_er
     assert np.isnan(iou(box, bad)).tolist() == [True]
     assert np.isnan(iou(bad, bad)).tolist() == [True]
     both = mean_iou(np.vstack([box, box]), np.vstack([box, bad]))
-    assert both.reason == "the target has no area for 1 of 2 instances"
+    same_text(both.reason)
 
 
 @given(SEEDS)
@@ -193,26 +194,25 @@ def test_a_spread_of_0_is_said_and_a_negative_one_refused():
     predicted, spread, target = made(0, n=3)
     spread[0] = 0
     for measure in (gaussian_nll, regression_ece, kuleshov_error):
-        assert measure(predicted, spread, target).reason == "the spread is 0 for 1 of 3 instances"
+        same_text(measure(predicted, spread, target).reason)
     spread[0, 0] = -2
-    with pytest.raises(DataError, match="the least spread is -2; expected standard deviations above 0"):
+    with refused(DataError):
         gaussian_nll(predicted, spread, target)
 
 
 def test_shapes_that_would_broadcast_are_refused():
-    message = r"arrays have the shapes \(3, 4\) and \(1, 4\)"
     for measure in (mae, iou, mean_iou):
-        with pytest.raises(DataError, match=message):
+        with refused(DataError):
             measure(np.zeros((3, 4)), np.zeros((1, 4)))
-    with pytest.raises(DataError, match=r"expected the same"):
+    with refused(DataError):
         gaussian_nll(np.zeros((3, 4)), np.ones((3, 1)), np.zeros((3, 4)))
-    with pytest.raises(DataError, match=r"iou: target boxes have shape \(3, 2\); expected instances x 4"):
+    with refused(DataError):
         iou(np.zeros((3, 4)), np.zeros((3, 2)))
-    with pytest.raises(DataError, match=r"targets have shape \(3, 4\); expected one coordinate"):
+    with refused(DataError):
         quantile_table(np.zeros((3, 4)), np.ones((3, 4)), np.zeros((3, 4)))
 
 
 @pytest.mark.parametrize("levels", [(), (0.5, 1.5), (-0.1,), (math.nan,)])
 def test_refuses_levels_that_are_none(levels):
-    with pytest.raises(ParameterError, match="levels is"):
+    with refused(ParameterError):
         regression_ece(np.zeros(2), np.ones(2), np.zeros(2), levels=levels)

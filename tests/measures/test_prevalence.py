@@ -9,6 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 from farm.errors import ParameterError
 from farm.measures import OVERALL, SPECIFIC, Counts, error, fnr, fpr, mcc, precision, ratio
 from farm.measures.prevalence import at_prevalence
+from tests.wording import refused, same_text
 
 COUNT = st.integers(0, 60)
 BOTH = st.builds(Counts, tp=COUNT, fp=COUNT, tn=COUNT, fn=COUNT).filter(lambda c: 0 < c.positive < c.n)
@@ -153,7 +154,7 @@ def test_where_one_side_is_absent_its_rate_is_not_needed():
         1,
         0.75,
     )
-    assert found.fpr.value.reason == "each of the 4 instances is positive"
+    same_text(found.fpr.value.reason)
     (found,) = at_prevalence(Counts(tp=0, fp=1, tn=3, fn=0), [0.0])
     assert (found.error.value.value, found.precision.value.value, found.alarm_rate.value.value) == (
         0.25,
@@ -168,11 +169,11 @@ def test_no_share_gives_nothing():
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, 50.0, math.nan])
 def test_refuses_what_is_no_share(share):
-    with pytest.raises(ParameterError, match="expected a share from 0 to 1"):
+    with refused(ParameterError):
         at_prevalence(Counts(1, 1, 1, 1), [0.5, share])
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0, math.nan])
 def test_refuses_what_is_no_level(level):
-    with pytest.raises(ParameterError, match=r"level = .*; expected a number between 0 and 1"):
+    with refused(ParameterError):
         at_prevalence(Counts(1, 1, 1, 1), [0.5], level)

@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
 from farm.errors import DataError, ParameterError
 from farm.measures.probabilities import accuracy, brier_mean, brier_sum, nll
+from tests.wording import refused, same_text
 
 SEEDS = st.integers(0, 10**6)
 
@@ -76,7 +77,7 @@ def test_an_impossible_truth_is_not_swept_under_a_small_number():
     saturated, label = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0])
     found = nll(saturated, label)
     assert math.isnan(found.value)
-    assert found.reason == "infinite: the right class has probability 0 for 1 of 2 instances"
+    same_text(found.reason)
     assert nll(saturated, label, floor=0.25).value == pytest.approx((math.log(4) + math.log(2)) / 2)
     # Rounding of a library may leave a little less than nothing.
     assert not nll(np.array([[1.0, -1e-9]]), np.array([1])).defined
@@ -84,7 +85,7 @@ def test_an_impossible_truth_is_not_swept_under_a_small_number():
 
 @pytest.mark.parametrize("floor", [0.0, -1.0, 2.0, math.nan])
 def test_refuses_a_floor_that_is_no_probability(floor):
-    with pytest.raises(ParameterError, match=r"nll: floor is .*; expected a number above 0 and at most 1"):
+    with refused(ParameterError):
         nll(np.array([[0.5, 0.5]]), np.array([0]), floor=floor)
 
 
@@ -103,16 +104,16 @@ def test_undefined_with_a_reason(probabilities, label, reason):
 
 
 @pytest.mark.parametrize(
-    ("probabilities", "label", "message"),
+    ("probabilities", "label"),
     [
-        ([0.5, 0.5], [0, 1], r"probabilities of shape \(2,\), 2 labels; expected instances x classes"),
-        ([[0.5, 0.5]], [0, 1], r"probabilities of shape \(1, 2\), 2 labels"),
-        ([[0.5, 0.4]], [0], "the probabilities of instance 0 are off a sum of 1 by 0.1; expected 1"),
-        ([[1.5, -0.5]], [0], "probabilities go from -0.5 to 1.5; expected numbers from 0 to 1"),
-        ([[0.5, 0.5]], [2], "label 2 at position 0; expected -1 to 1"),
+        ([0.5, 0.5], [0, 1]),
+        ([[0.5, 0.5]], [0, 1]),
+        ([[0.5, 0.4]], [0]),
+        ([[1.5, -0.5]], [0]),
+        ([[0.5, 0.5]], [2]),
     ],
 )
-def test_refuses_what_are_no_probabilities(probabilities, label, message):
+def test_refuses_what_are_no_probabilities(probabilities, label):
     for measure in (brier_sum, brier_mean, nll):
-        with pytest.raises(DataError, match=message):
+        with refused(DataError):
             measure(np.array(probabilities), np.array(label))

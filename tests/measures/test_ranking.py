@@ -9,6 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from farm.errors import ParameterError
 from farm.measures import Separation, aupr, auroc, fpr_at_tpr
 from farm.measures.ranking import aupr_id, detection_error, least_error
+from tests.wording import refused
 
 # Few distinct values, so that most scores tie.
 TIED = st.integers(-3, 3).map(float)
@@ -153,11 +154,11 @@ def test_undefined_with_a_reason(id_scores, ood_scores, reason):
 
 @pytest.mark.parametrize("tpr", [0.0, -1.0, 1.5, 95, math.nan])
 def test_refuses_an_impossible_rate(tpr):
-    with pytest.raises(ParameterError, match=r"expected a number above 0, at most 1"):
+    with refused(ParameterError):
         fpr_at_tpr(np.array([0.0, 1.0]), np.array([False, True]), tpr)
 
 
 @pytest.mark.parametrize("ood_share", [0.0, 1.0, -1.0, 50, math.nan])
 def test_refuses_an_impossible_share(ood_share):
-    with pytest.raises(ParameterError, match=r"ood_share = .*; expected a number between 0 and 1"):
+    with refused(ParameterError):
         least_error(np.array([0.0, 1.0]), np.array([False, True]), ood_share)

@@ -9,6 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from farm.errors import ParameterError
 from farm.measures import Separation
 from farm.measures.score_histogram import ScoreHistogram
+from tests.wording import refused
 
 SCORES = st.one_of(
     st.integers(-3, 3).map(float),
@@ -94,5 +95,5 @@ def test_single_instances_and_constant_scores():
 
 @pytest.mark.parametrize("tpr", [0.0, 1.5, math.nan])
 def test_refuses_an_impossible_rate(tpr):
-    with pytest.raises(ParameterError, match=r"expected a number above 0, at most 1"):
+    with refused(ParameterError):
         seen((np.zeros(3), np.zeros(2)), 1).fpr_at_tpr(tpr)

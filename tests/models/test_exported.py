@@ -11,6 +11,7 @@ from torch import nn
 
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, UserError
 from farm.testbed import Testbed
+from tests.wording import refused
 
 EXPORTED = "models.exported:Exported"
 
@@ -102,7 +103,7 @@ def test_gradients_are_claimed_only_where_they_flow(bed, workload, images, tmp_p
     made = classifier(bed, workload, tmp_path / name)
     assert made.capabilities.logits
     assert not made.capabilities.gradients
-    with pytest.raises(UserError, match="needs gradients"):
+    with refused(UserError):
         bed.fit(["odin"], made, workload)
 
 
@@ -140,18 +141,18 @@ def test_probabilities_make_a_black_box(bed, workload, images, tmp_path) -> None
     assert not made.capabilities.gradients
     expected = net()(torch.from_numpy(images.copy())).softmax(1).detach()
     np.testing.assert_allclose(made.observe(images).probabilities, expected, rtol=1e-4)
-    with pytest.raises(UserError, match="gives probabilities, and so no gradients"):
+    with refused(UserError):
         made.differentiable(torch.zeros(1, 1, 8, 8))
-    with pytest.raises(ExperimentError, match="gives probabilities already; set outputs: probabilities"):
+    with refused(ExperimentError):
         classifier(bed, workload, tmp_path / "net.pt2")
     save_export(net(), tmp_path / "logits.pt2")
-    with pytest.raises(ComponentFailure, match="does it return logits"):
+    with refused(ComponentFailure):
         classifier(bed, workload, tmp_path / "logits.pt2", outputs="probabilities")
 
 
 def test_a_program_in_training_mode_is_noticed(bed, workload, tmp_path) -> None:
     save_export(net(dropout=0.5).train(), tmp_path / "net.pt2")
-    with pytest.raises(ExperimentError, match=r"answers differently to the same images; .*training mode"):
+    with refused(ExperimentError):
         classifier(bed, workload, tmp_path / "net.pt2")
 
 
@@ -161,62 +162,61 @@ def test_damaged_files_are_told_before_they_run(bed, workload, tmp_path, name) -
     whole = (tmp_path / name).read_bytes()
     for content in (b"", b"no program", whole[: len(whole) // 2], whole[:-30]):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(DataError, match=r"cannot be read.*is it truncated"):
+        with refused(DataError):
             classifier(bed, workload, tmp_path / name)
     weights = net()[0].weight.detach().numpy().tobytes()
     at = whole.index(weights[:16])
     (tmp_path / name).write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    with pytest.raises(DataError, match="is damaged"):
+    with refused(DataError):
         classifier(bed, workload, tmp_path / name)
 
 
 def test_files_that_hold_no_program(bed, workload, tmp_path) -> None:
     torch.save(net().state_dict(), tmp_path / "weights.pt")
-    with pytest.raises(DataError, match=r"holds no program; .*for a state dict use the classifier 'module'"):
+    with refused(DataError):
         classifier(bed, workload, tmp_path / "weights.pt")
     np.savez(tmp_path / "arrays.pt2", a=np.zeros(1))
     (tmp_path / "arrays.pt2.npz").rename(tmp_path / "arrays.pt2")
-    with pytest.raises(DataError, match="holds no program"):
+    with refused(DataError):
         classifier(bed, workload, tmp_path / "arrays.pt2")
-    with pytest.raises(DataError, match=r"classifier.path: 'gone.pt2' is not there"):
+    with refused(DataError):
         classifier(bed, workload, "gone.pt2")
 
 
 def test_programs_that_do_not_fit(bed, workload, tmp_path) -> None:
     save_export(net(), tmp_path / "net.pt2")
     larger = bed.workload({"name": "digits", "size": 16, "channels": 1})
-    message = r"takes any x 1 x 8 x 8 .*come as 1 x 16 x 16; set size to resize them"
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         classifier(bed, larger, tmp_path / "net.pt2")
     colour = bed.workload({"name": "digits", "size": 8, "channels": 3})
-    with pytest.raises(DataError, match=r"come as 3 x 8 x 8$"):
+    with refused(DataError):
         classifier(bed, colour, tmp_path / "net.pt2")
     save_export(net(nn.Linear(10, 4)), tmp_path / "four.pt2")
-    with pytest.raises(ComponentFailure, match="returned 4 outputs; expected 10, one a class"):
+    with refused(ComponentFailure):
         classifier(bed, workload, tmp_path / "four.pt2")
     save_export(Two().eval(), tmp_path / "two.pt2")
-    with pytest.raises(DataError, match="gives a tuple; expected one tensor, images x classes"):
+    with refused(DataError):
         classifier(bed, workload, tmp_path / "two.pt2")
 
 
 def test_a_monitor_of_hidden_layers_is_told(bed, workload, tmp_path) -> None:
     save_script(net(), tmp_path / "net.ts")
     made = classifier(bed, workload, tmp_path / "net.ts")
-    with pytest.raises(UserError, match=r"needs the layer 'last-hidden', but .* is a black box"):
+    with refused(UserError):
         bed.fit(["oob"], made, workload)
     assert bed.fit(["odin", "max-softmax"], made, workload)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"outputs": "scores"}, "outputs is 'scores'; expected one of: logits, probabilities"),
-        ({"device": "abacus"}, "device is 'abacus', which this machine cannot use"),
-        ({"size": [8]}, "expected two whole numbers, height and width"),
-        ({"mean": [0.1, 0.2]}, "mean has 2 values; expected one a channel: 1"),
+        {"outputs": "scores"},
+        {"device": "abacus"},
+        {"size": [8]},
+        {"mean": [0.1, 0.2]},
     ],
 )
-def test_mistakes_in_parameters(bed, workload, tmp_path, parameters, message) -> None:
+def test_mistakes_in_parameters(bed, workload, tmp_path, parameters) -> None:
     save_script(net(), tmp_path / "net.ts")
-    with pytest.raises(ParameterError, match=message):
+    with refused(ParameterError):
         classifier(bed, workload, tmp_path / "net.ts", **parameters)

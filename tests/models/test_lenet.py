@@ -11,6 +11,7 @@ from farm.cache import DiskCache
 from farm.errors import ParameterError
 from farm.testbed import Testbed
 from models.lenet import LeNet, LeNetModule
+from tests.wording import refused
 
 DIGITS = {"name": "digits", "size": 16, "channels": 1}
 
@@ -85,7 +86,7 @@ def test_a_checkpoint_is_found_again_by_what_made_it(tmp_path) -> None:
 def test_images_too_small_for_its_convolutions_are_refused() -> None:
     bed = Testbed(seed=0)
     workload = bed.workload({"name": "digits", "size": 8, "channels": 1})
-    with pytest.raises(ParameterError, match="at least 16 x 16; workload 'digits' has 8 x 8"):
+    with refused(ParameterError):
         bed.classifier("lenet", workload)
 
 

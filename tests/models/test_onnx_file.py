@@ -18,6 +18,7 @@ from farm.errors import (
     UserError,
 )
 from farm.testbed import Testbed
+from tests.wording import refused
 
 ONNX_FILE = "models.onnx_file:OnnxFile"
 WEIGHTS = np.random.default_rng(0).normal(size=(64, 16)).astype(np.float32)
@@ -106,11 +107,11 @@ def test_it_gives_logits_and_its_further_outputs_as_layers(bed, workload, images
 def test_monitors_of_layers_work_where_they_are_outputs(bed, workload, write) -> None:
     made = classifier(bed, workload, write(), last_hidden="hidden")
     assert bed.fit(["oob", "max-softmax"], made, workload)
-    with pytest.raises(UserError, match="monitor 'odin' needs gradients"):
+    with refused(UserError):
         bed.fit(["odin"], made, workload)
     alone = classifier(bed, workload, write("alone.onnx", outputs=("logits",)))
     assert alone.capabilities.layers == ()
-    with pytest.raises(UserError, match=r"needs the layer 'last-hidden', but .* is a black box"):
+    with refused(UserError):
         bed.fit(["oob"], alone, workload)
 
 
@@ -144,9 +145,9 @@ def test_probabilities_are_taken_as_they_are(bed, workload, images, write) -> No
     assert not made.capabilities.logits
     logits = hidden(images) @ HEAD
     np.testing.assert_array_equal(made.observe(images).predicted, logits.argmax(1))
-    with pytest.raises(ExperimentError, match="gives probabilities already; set outputs: probabilities"):
+    with refused(ExperimentError):
         classifier(bed, workload, path)
-    with pytest.raises(ComponentFailure, match="does it return logits"):
+    with refused(ComponentFailure):
         classifier(bed, workload, write("b.onnx"), outputs="probabilities")
 
 
@@ -160,7 +161,7 @@ def test_weights_in_another_file_belong_to_it(bed, workload, images, write, tmp_
     (tmp_path / "net.weights").write_bytes(weights)
     assert classifier(bed, workload, path).digest != made.digest
     (tmp_path / "net.weights").unlink()
-    with pytest.raises(DataError, match=r"cannot be loaded as ONNX .*with the weights that belong to it"):
+    with refused(DataError):
         classifier(bed, workload, path)
 
 
@@ -168,22 +169,20 @@ def test_files_that_cannot_be_read(bed, workload, write, tmp_path) -> None:
     whole = write().read_bytes()
     for content in (b"", b"no graph", whole[: len(whole) // 2]):
         (tmp_path / "bad.onnx").write_bytes(content)
-        with pytest.raises(DataError, match=r"bad.onnx' cannot be loaded as ONNX .*is it whole"):
+        with refused(DataError):
             classifier(bed, workload, tmp_path / "bad.onnx")
 
 
 def test_graphs_that_do_not_fit(bed, workload, write) -> None:
     path = write()
     larger = bed.workload({"name": "digits", "size": 16, "channels": 1})
-    message = r"takes any x 1 x 8 x 8 .*come as 1 x 16 x 16; set size to resize them"
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         classifier(bed, larger, path)
-    two = r"takes images \(tensor\(float\)\), more \(tensor\(float\)\); expected one input"
-    with pytest.raises(DataError, match=two):
+    with refused(DataError):
         classifier(bed, workload, write("two.onnx", inputs=2))
-    with pytest.raises(ComponentFailure, match="returned 16 outputs; expected 10, one a class"):
+    with refused(ComponentFailure):
         classifier(bed, workload, write("hidden.onnx", outputs=("hidden", "logits")))
-    with pytest.raises(ParameterError, match=r"last_hidden is 'hiden', .*did you mean 'hidden'"):
+    with refused(ParameterError):
         classifier(bed, workload, path, last_hidden="hiden")
 
 
@@ -192,15 +191,15 @@ def test_a_device_that_is_not_there(bed, workload, write) -> None:
 
     if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
         pytest.skip("this onnxruntime has CUDA")
-    with pytest.raises(ParameterError, match="device is 'cuda', which this onnxruntime cannot use"):
+    with refused(ParameterError):
         classifier(bed, workload, write(), device="cuda")
-    with pytest.raises(ParameterError, match="device is 'abacus'; expected one of: cpu, cuda"):
+    with refused(ParameterError):
         classifier(bed, workload, write(), device="abacus")
 
 
 def test_without_onnxruntime_the_extra_is_named(bed, workload, tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(RequirementError, match=r"try: pip install 'farm-testbed\[onnx\]'"):
+    with refused(RequirementError):
         classifier(bed, workload, tmp_path / "net.onnx")
 
 
@@ -213,5 +212,5 @@ def test_an_onnxruntime_that_breaks_on_import_is_told(bed, workload, tmp_path, m
         return whole(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", broken)
-    with pytest.raises(RequirementError, match=r"onnxruntime cannot be imported: .*libonnx.so is missing"):
+    with refused(RequirementError):
         bed.classifier({"name": ONNX_FILE, "path": "net.onnx"}, workload)

@@ -13,6 +13,7 @@ from torch import nn
 
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, UserError
 from farm.testbed import Testbed
+from tests.wording import refused
 
 SOURCE = """
 import numpy as np
@@ -99,41 +100,25 @@ def test_a_function_is_a_black_box(bed, workload) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
+    ("parameters", "kind"),
     [
-        (
-            {"factory": "their_models:make_nett"},
-            ExperimentError,
-            "has no 'make_nett'; did you mean 'make_net'",
-        ),
-        ({"factory": "no_such_module:f"}, ExperimentError, "cannot import 'no_such_module'"),
-        ({"factory": "make_net"}, ExperimentError, "expected 'module:attribute'"),
-        ({"factory": "their_models:make_list"}, ExperimentError, "gave a list; expected an nn.Module"),
-        ({"weights": "missing.pt"}, DataError, "'missing.pt' is not there"),
-        ({"mean": [0.1, 0.2]}, ParameterError, "mean has 2 values; expected one a channel: 1"),
-        ({"std": [0.0]}, ParameterError, "std is .*above 0"),
-        ({"size": 8}, ParameterError, r"model 'module': size is 8; expected Sequence\[int\] \| None"),
-        ({"size": [8]}, ParameterError, r"size is \[8\]; expected two whole numbers, height and width"),
-        (
-            {"classes": ["digit-0"]},
-            ParameterError,
-            "classes has 1 names, 1 of them different; expected the 10 of the workload, each once",
-        ),
-        (
-            {"classes": ["digit-0"] * 10},
-            ParameterError,
-            "classes has 10 names, 1 of them different; expected the 10 of the workload, each once",
-        ),
-        (
-            {"classes": ["digit-0", "digit-one", *(f"digit-{i}" for i in range(2, 10))]},
-            ParameterError,
-            "classes lacks 'digit-1' of the workload; did you mean 'digit-",
-        ),
-        ({"size": [4, 4]}, ComponentFailure, "classifier 'module' failed"),
+        ({"factory": "their_models:make_nett"}, ExperimentError),
+        ({"factory": "no_such_module:f"}, ExperimentError),
+        ({"factory": "make_net"}, ExperimentError),
+        ({"factory": "their_models:make_list"}, ExperimentError),
+        ({"weights": "missing.pt"}, DataError),
+        ({"mean": [0.1, 0.2]}, ParameterError),
+        ({"std": [0.0]}, ParameterError),
+        ({"size": 8}, ParameterError),
+        ({"size": [8]}, ParameterError),
+        ({"classes": ["digit-0"]}, ParameterError),
+        ({"classes": ["digit-0"] * 10}, ParameterError),
+        ({"classes": ["digit-0", "digit-one", *(f"digit-{i}" for i in range(2, 10))]}, ParameterError),
+        ({"size": [4, 4]}, ComponentFailure),
     ],
 )
-def test_mistakes_are_told(bed, workload, parameters, kind, message) -> None:
-    with pytest.raises(kind, match=message):
+def test_mistakes_are_told(bed, workload, parameters, kind) -> None:
+    with refused(kind):
         bed.classifier(own() | parameters, workload)
 
 
@@ -146,38 +131,34 @@ def test_weights_that_cannot_be_trusted_or_do_not_fit(bed, workload, tmp_path) -
     torch.save({"1.weight": torch.zeros(2, 2)}, tmp_path / "shape.pt")
     torch.save({"other": torch.zeros(1)}, tmp_path / "other.pt")
     torch.save([1, 2], tmp_path / "list.pt")
-    for name, message in (
-        ("cut.pt", "cannot be loaded"),
-        ("cut.safetensors", "cannot be loaded"),
-        ("pickled.pt", "cannot be loaded.*without pickled code"),
-        ("shape.pt", r"'1.weight' has shape \(2, 2\); the module expects \(16, 64\)"),
-        ("other.pt", "do not fit the module: missing .*unexpected"),
-        ("list.pt", "holds no state dict"),
+    for name in (
+        "cut.pt",
+        "cut.safetensors",
+        "pickled.pt",
+        "shape.pt",
+        "other.pt",
+        "list.pt",
     ):
-        with pytest.raises(DataError, match=message):
+        with refused(DataError):
             bed.classifier(own(weights=name), workload)
 
 
 def test_a_function_that_returns_logits_is_told_so(bed, workload) -> None:
-    with pytest.raises(ComponentFailure, match="does it return logits"):
+    with refused(ComponentFailure):
         bed.classifier({"name": "function", "function": "their_models:logits"}, workload)
 
 
 def test_a_monitor_of_hidden_layers_on_a_black_box_is_the_users_mistake(bed, workload) -> None:
     classifier = bed.classifier({"name": "function", "function": "their_models:predict"}, workload)
-    with pytest.raises(UserError, match=r"monitor 'oob' needs the layer 'last-hidden', but .* black box"):
+    with refused(UserError):
         bed.fit(["oob"], classifier, workload)
-    with pytest.raises(UserError, match="monitor 'odin' needs logits"):
+    with refused(UserError):
         bed.fit(["odin"], classifier, workload)
     assert bed.fit(["max-softmax"], classifier, workload)[0].nbytes == 0
 
 
 def test_a_module_that_gives_probabilities_already_is_refused(bed, workload) -> None:
-    message = (
-        "classifier.factory 'their_models:make_sure' gives probabilities already; expected logits: "
-        "leave out its softmax, or use 'function'"
-    )
-    with pytest.raises(ExperimentError, match=f"^{message}$"):
+    with refused(ExperimentError):
         bed.classifier(own(factory="their_models:make_sure"), workload)
 
 
@@ -188,8 +169,7 @@ def test_a_functions_classes_are_a_permutation_too(bed, workload) -> None:
     names = list(workload.classes)[::-1]
     turned = bed.classifier(function | {"classes": names}, workload).observe(images)
     np.testing.assert_array_equal(turned.probabilities, plain.probabilities[:, ::-1])
-    message = "classes has 11 names, 11 of them different; expected the 10 of the workload, each once"
-    with pytest.raises(ParameterError, match=message):
+    with refused(ParameterError):
         bed.classifier(function | {"classes": [*names, "other"]}, workload)
 
 

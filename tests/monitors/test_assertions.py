@@ -18,6 +18,7 @@ from farm.testbed import Testbed
 from farm.testing.fakes import FakeClassifier, TinyModel, TinySource
 from monitors.assertions import Flicker
 from monitors.physical_bounds import CHECKS, FROZEN, PhysicalBounds
+from tests.wording import refused, same_text
 
 COIN = FakeClassifier(lambda images: np.full((len(images), 4), 0.25), ("a", "b", "c", "d"))
 
@@ -190,33 +191,29 @@ def test_flicker_asks_for_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"window": 1}, "window is 1; expected a whole number of at least 2"),
-        ({"window": 3, "changes": 3}, "changes is 3; expected a whole number from 1 to 2"),
-        ({"changes": 0}, "changes is 0; expected a whole number from 1 to 4"),
-        ({"tracks": 0}, "tracks is 0; expected a whole number of at least 1"),
+        {"window": 1},
+        {"window": 3, "changes": 3},
+        {"changes": 0},
+        {"tracks": 0},
     ],
 )
-def test_flicker_refuses_parameters_that_mean_nothing(parameters, message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{message}$"):
+def test_flicker_refuses_parameters_that_mean_nothing(parameters) -> None:
+    with refused(ParameterError):
         Flicker(**parameters)
 
 
 def test_flicker_tells_which_classes_came_one_after_another() -> None:
     monitor = flicker(window=4)
     batch = seen([0, 2, 1, 1, 0], ["t", "u", "t", "t", "t"])
-    assert monitor.explain(batch)[2].reason == (
-        "what came before it in its track is kept for the latest batch only"
-    )
+    same_text(monitor.explain(batch)[2].reason)
     scores = monitor.score(batch)
     told = monitor.explain(batch)
     assert [e.details["latest"] for e in told] == [["a"], ["c"], ["a", "b"], ["a", "b", "b"], list("abba")]
-    assert told[4].reason == (
-        "2 of 3 possible changes; its track's latest predictions are 'a', 'b', 'b', 'a'"
-    )
+    same_text(told[4].reason)
     assert scores[4] == 2 / 3
-    assert monitor.explain(seen([0]))[0].reason == "it has no track, and so stands alone"
+    same_text(monitor.explain(seen([0]))[0].reason)
     monitor.restart()
     assert "latest" not in monitor.explain(batch)[4].details
 
@@ -417,11 +414,9 @@ def test_bounds_tell_the_check_its_value_and_the_worst_training_image() -> None:
     )
     assert told.contributions == pytest.approx({"flat": flat, "black": dark}, rel=1e-5)
     assert told.details == pytest.approx({"check": "flat", "value": 0.0, "worst_in_training": 0.1}, abs=1e-6)
-    assert explained(monitor, np.ones(4)).reason.startswith(
-        "'saturated' finds most: share of values at full scale is 1, no training image is above 0.25 ("
-    )
+    same_text(explained(monitor, np.ones(4)).reason)
     inside = explained(bounds(checks=["black"]), np.full(4, 0.9))
-    assert inside.reason.startswith("'black' finds most: mean brightness is 0.9, no training image is below")
+    same_text(inside.reason)
     assert inside.reason.endswith("std within)")
     assert inside.contributions == {}
 
@@ -433,8 +428,8 @@ def test_bounds_tell_of_a_frozen_image_from_what_scoring_found() -> None:
     assert all(e.reason.endswith(kept) for e in monitor.explain(batch))
     monitor.score(batch)
     first, second, third = monitor.explain(batch)
-    assert first.reason.endswith("; not the same as the image before it")
-    assert second.reason == "the same image as the one before it"
+    same_text(first.reason)
+    same_text(second.reason)
     assert (second.contributions, second.details) == ({"frozen": FROZEN}, {"check": "frozen"})
     assert third.reason.startswith("'flat' finds most")
     # Asking did not count as looking: the next image is compared with the last one scored.
@@ -444,7 +439,7 @@ def test_bounds_tell_of_a_frozen_image_from_what_scoring_found() -> None:
     assert monitor.explain(batch)[1].reason.endswith(kept)
     alone = bounds(checks=["frozen"])
     alone.score(batch)
-    assert alone.explain(batch)[0].reason == "not the same as the image before it"
+    same_text(alone.explain(batch)[0].reason)
 
 
 def test_a_black_training_image_lets_black_images_pass_and_the_notes_show_it() -> None:
@@ -455,22 +450,19 @@ def test_a_black_training_image_lets_black_images_pass_and_the_notes_show_it() -
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        (
-            {"checks": "black"},
-            "checks is 'black'; expected a list of some of: black, saturated, flat, frozen",
-        ),
-        ({"checks": []}, "checks is .*; expected a list of some of: black, saturated, flat, frozen"),
-        ({"checks": 3}, "checks is 3; expected a list of some of: black, saturated, flat, frozen"),
-        ({"checks": ["dark"]}, "checks is .*; expected a list of some of: black, saturated, flat, frozen"),
-        ({"tolerance": -1}, "tolerance is -1; expected a number from 0 to 255"),
-        ({"full_scale": 0}, "full_scale is 0; expected a number above 0 and at most 1"),
-        ({"frozen_below": 0}, "frozen_below is 0; expected a number above 0 and at most 1"),
+        {"checks": "black"},
+        {"checks": []},
+        {"checks": 3},
+        {"checks": ["dark"]},
+        {"tolerance": -1},
+        {"full_scale": 0},
+        {"frozen_below": 0},
     ],
 )
-def test_bounds_refuse_parameters_that_mean_nothing(parameters, message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{message}$"):
+def test_bounds_refuse_parameters_that_mean_nothing(parameters) -> None:
+    with refused(ParameterError):
         PhysicalBounds(**parameters)
 
 

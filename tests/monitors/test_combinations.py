@@ -32,6 +32,7 @@ from monitors._members import union_of_needs
 from monitors.fusion import Fusion
 from monitors.tail_scale import KNOTS, LARGEST, TailScale
 from monitors.vote import Vote
+from tests.wording import refused, same_text
 
 HERE = __name__
 TRIO = ["max-softmax", {"name": "knn", "k": 5}, "oob"]
@@ -582,10 +583,7 @@ def test_members_with_a_memory_tell_their_part_of_the_batch_scored_last(rows) ->
     scores = both.score(batch)
     told = both.explain(batch)
     assert [max(e.contributions.values()) for e in told] == scores.tolist()
-    assert [e.reason for e in told[:2]] == [
-        "it takes 1 of 2, decided by 'change'",
-        "it takes 1 of 2, decided by 'other': bright at 1",
-    ]
+    same_text([e.reason for e in told[:2]])
     assert told[1].nearest == ("image-1",)
     both.score(dataclasses.replace(later, ids=np.array(["9"])))
     assert both.explain(batch)[1].reason == unknown
@@ -601,7 +599,7 @@ def test_of_instances_that_cannot_be_told_apart_no_part_is_told(rows) -> None:
     vote.score(twins)
     for told in vote.explain(twins):
         assert list(told.contributions) == ["pixel-1"]
-        assert told.reason.startswith("which member decides is not known: what 'change' adds")
+        same_text(told.reason)
 
 
 def test_a_part_is_not_told_of_another_instance_with_the_same_id(rows) -> None:
@@ -628,7 +626,7 @@ def test_a_nested_combination_tells_of_its_members_with_a_memory(rows) -> None:
     vote = on(rows, Vote(members=[inner, pixel(1)]))
     one = seen([[50.0, 1.0, 0]])
     vote.score(one)
-    assert vote.explain(one)[0].reason == "it takes 1 of 2, decided by 'inner': decided by 'change'"
+    same_text(vote.explain(one)[0].reason)
 
 
 @pytest.mark.parametrize("calibrated", ["together", "each"])
@@ -730,34 +728,22 @@ def test_through_the_testbed_as_an_experiment_names_it(small) -> None:
 
 @pytest.mark.parametrize("make", [Vote, Fusion])
 @pytest.mark.parametrize(
-    ("members", "error", "told"),
+    ("members", "error"),
     [
-        ([], ParameterError, "members is []; expected a list of at least 2 monitors"),
-        (["knn"], ParameterError, "members is ['knn']; expected a list of at least 2 monitors"),
-        ("knn", ParameterError, "members is 'knn'; expected a list of at least 2 monitors"),
-        (["knn", 3], ParameterError, "members has 3; expected a name, or a mapping with a name"),
-        (
-            ["knn", {"k": 3}],
-            ParameterError,
-            "members has {'k': 3}; expected a name, or a mapping with a name",
-        ),
-        (["knn", {"name": "oob", "as": 3}], ParameterError, "members: 'as' is 3; expected a name"),
-        (
-            ["knn", {"name": "knn", "k": 3}],
-            ParameterError,
-            "members: two are called 'knn'; give one another name with 'as'",
-        ),
-        (["knn", "ooob"], UnknownNameError, "monitor 'ooob' is not known; did you mean 'oob'?"),
-        (
-            ["knn", {"name": "oob", "asd": "x"}],
-            ParameterError,
-            "monitor 'oob' has no parameter 'asd'; did you mean 'as'?",
-        ),
-        (["oob", {"name": "knn", "k": 0}], ParameterError, "k is 0; expected a whole number of at least 1"),
+        ([], ParameterError),
+        (["knn"], ParameterError),
+        ("knn", ParameterError),
+        (["knn", 3], ParameterError),
+        (["knn", {"k": 3}], ParameterError),
+        (["knn", {"name": "oob", "as": 3}], ParameterError),
+        (["knn", {"name": "knn", "k": 3}], ParameterError),
+        (["knn", "ooob"], UnknownNameError),
+        (["knn", {"name": "oob", "asd": "x"}], ParameterError),
+        (["oob", {"name": "knn", "k": 0}], ParameterError),
     ],
 )
-def test_members_that_cannot_be_are_told(make, members, error, told) -> None:
-    with pytest.raises(error, match=re.escape(told)):
+def test_members_that_cannot_be_are_told(make, members, error) -> None:
+    with refused(error):
         make(members=members)
 
 
@@ -766,30 +752,30 @@ MIXED = "accept is 0.9, which means nothing where members are calibrated togethe
 
 
 @pytest.mark.parametrize(
-    ("make", "changed", "told"),
+    ("make", "changed"),
     [
-        (Vote, {"atleast": 0}, "atleast is 0; expected 'any', 'all', or a whole number from 1 to 2"),
-        (Vote, {"atleast": 3}, "atleast is 3; expected 'any', 'all', or a whole number from 1 to 2"),
-        (Vote, {"atleast": True}, "atleast is True; expected 'any'"),
-        (Vote, {"atleast": 1.0}, "atleast is 1.0; expected 'any'"),
-        (Vote, {"atleast": "most"}, "atleast is 'most'; expected 'any', 'all'"),
-        (Vote, {"calibrated": "alone"}, "calibrated is 'alone'; expected one of: together, each"),
-        (Vote, {"accept": 0, "calibrated": "each"}, "accept is 0; expected a number above 0 and at most 1"),
-        (Vote, {"accept": 0.9}, MIXED + "calibration holds; leave it out, or set calibrated to 'each'"),
-        (Vote, {"members": ["knn", "never"]}, "members: " + OWN + "set calibrated to 'each'"),
-        (Fusion, {"by": "min"}, "by is 'min'; expected one of: mean, max"),
-        (Fusion, {"weights": [1, 2, 3]}, "weights is [1, 2, 3]; expected 2 numbers, one a member"),
-        (Fusion, {"weights": [1, 0]}, "weights is 0; expected a number above 0"),
-        (Fusion, {"weights": [1, 1], "by": "max"}, "weights is [1, 1], which means nothing by 'max'"),
+        (Vote, {"atleast": 0}),
+        (Vote, {"atleast": 3}),
+        (Vote, {"atleast": True}),
+        (Vote, {"atleast": 1.0}),
+        (Vote, {"atleast": "most"}),
+        (Vote, {"calibrated": "alone"}),
+        (Vote, {"accept": 0, "calibrated": "each"}),
+        (Vote, {"accept": 0.9}),
+        (Vote, {"members": ["knn", "never"]}),
+        (Fusion, {"by": "min"}),
+        (Fusion, {"weights": [1, 2, 3]}),
+        (Fusion, {"weights": [1, 0]}),
+        (Fusion, {"weights": [1, 1], "by": "max"}),
     ],
 )
-def test_parameters_that_make_no_sense_are_told(make, changed, told) -> None:
-    with pytest.raises(ParameterError, match=re.escape(told)):
+def test_parameters_that_make_no_sense_are_told(make, changed) -> None:
+    with refused(ParameterError):
         make(**({"members": ["knn", "energy"]} | changed))
 
 
 def test_a_vote_of_votes_with_thresholds_of_their_own_is_not_calibrated_together() -> None:
-    with pytest.raises(ParameterError, match=r"members: 'pair' sets its threshold itself \(0\)"):
+    with refused(ParameterError):
         Vote(members=[NESTED, "energy"])
 
 
@@ -816,10 +802,10 @@ def test_a_failing_member_fails_the_combination_and_nobody_else(small) -> None:
 
 
 def test_needs_are_checked_before_anything_is_fitted(rows) -> None:
-    with pytest.raises(RequirementError, match="monitor 'fusion' needs the layer 'last-hidden'"):
+    with refused(RequirementError):
         Fusion(members=["knn", pixel(0, breaks="fit")]).fit(Data(rows), CLASSIFIER)
 
 
 def test_without_validation_data_there_is_nothing_to_compare_with() -> None:
-    with pytest.raises(ComponentFailure, match="monitor 'vote' got no ID validation data"):
+    with refused(ComponentFailure):
         Vote(members=[pixel(0), pixel(1)]).fit(Data(np.empty((0, 3))), CLASSIFIER)

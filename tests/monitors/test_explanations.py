@@ -22,6 +22,7 @@ from monitors.oob import OutsideTheBox, OutsideTheBoxPCA
 from monitors.oob_isomap import OutsideTheBoxIsomap
 from monitors.pattern_bdd import PatternDiagram
 from monitors.patterns import ActivationPatterns
+from tests.wording import same_text
 
 ALONE: dict[str, dict[str, Any]] = {
     "vote": {"members": ["energy", "knn"]},
@@ -159,9 +160,7 @@ def test_a_box_names_the_neurons_that_are_outside_and_by_how_much() -> None:
     monitor = fit(OutsideTheBox(neurons="all", clusters=1), *two_classes(CORNERS))
     told = explain(monitor, [3.5, 4.25, 2.0])
     assert monitor.score(seen([[3.5, 4.25, 2.0]], [0])).tolist() == [0.75]
-    assert told.reason == (
-        "0.75 outside of the nearest box of class 'cat': last-hidden[1] is 4.25, the box from 5 to 7"
-    )
+    same_text(told.reason)
     assert told.contributions == {"last-hidden[1]": 0.75, "last-hidden[0]": 0.5}
     assert told.details == {
         "class": "cat",
@@ -178,15 +177,13 @@ def test_a_box_in_widths_counts_in_widths() -> None:
     monitor = fit(OutsideTheBox(neurons="all", clusters=1, tau_unit="width"), *two_classes(rows))
     told = explain(monitor, [6.0, 2.0])
     assert told.contributions == {"last-hidden[1]": 1.0, "last-hidden[0]": 0.5}
-    assert told.reason.startswith("1 widths outside of the nearest box of class 'cat': last-hidden[1] is 2")
+    same_text(told.reason)
 
 
 def test_inside_a_box_its_nearest_side_is_told() -> None:
     monitor = fit(OutsideTheBox(neurons=[0, 1], clusters=1), *two_classes(CORNERS))
     told = explain(monitor, [2.0, 5.25, 9.0])
-    assert told.reason == (
-        "inside a box of class 'cat', 0.25 from its nearest side: last-hidden[1] is 5.25, the box from 5 to 7"
-    )
+    same_text(told.reason)
     assert told.contributions == {}
 
 
@@ -215,19 +212,16 @@ def test_a_face_that_counts_as_outside_is_told(tau, row, where) -> None:
 
 def test_a_face_of_a_closed_box_is_inside() -> None:
     monitor = fit(OutsideTheBox(neurons=[0], clusters=1, tau=0.0), *two_classes([[3.0], [5.0]]))
-    assert explain(monitor, [5.0]).reason.startswith("inside a box of class 'cat', 0 from its nearest side")
+    same_text(explain(monitor, [5.0]).reason)
 
 
 def test_a_neuron_that_never_varied_is_told_as_such() -> None:
     rows = [[0.0, 1.0], [0.0, 9.0]]
     monitor = fit(OutsideTheBox(neurons="all", clusters=1), *two_classes(rows))
-    assert explain(monitor, [0.0, 5.0]).reason == (
-        "inside a box of class 'cat', 0 from its nearest side: last-hidden[0] is 0, as it was in all "
-        "training data of that box"
-    )
-    assert explain(monitor, [2.0, 5.0]).reason.endswith("last-hidden[0] is 2, the box from 0 to 0")
+    same_text(explain(monitor, [0.0, 5.0]).reason)
+    same_text(explain(monitor, [2.0, 5.0]).reason)
     strict = fit(OutsideTheBox(neurons="all", clusters=1, tau=0.0, boundary="strict"), *two_classes(rows))
-    assert explain(strict, [0.0, 5.0]).reason.startswith("on a face of the nearest box")
+    same_text(explain(strict, [0.0, 5.0]).reason)
 
 
 def test_the_nearest_of_several_boxes_is_told() -> None:
@@ -242,7 +236,7 @@ def test_the_nearest_of_several_boxes_is_told() -> None:
 
 def test_a_class_without_box_says_so() -> None:
     monitor = fit(OutsideTheBox(neurons="all", clusters=1), CORNERS, [0] * 4)
-    assert explain(monitor, [0.0, 0.0, 0.0], 1).reason == "class 'dog' has no box, so that nothing is inside"
+    same_text(explain(monitor, [0.0, 0.0, 0.0], 1).reason)
 
 
 @pytest.mark.parametrize("value", [9.0, -5.0])
@@ -258,7 +252,7 @@ def test_a_component_is_taken_apart_into_its_neurons(value) -> None:
         list(told.contributions.values()), [0.64 * abs(value), 0.36 * abs(value)], rtol=1e-5
     )
     np.testing.assert_allclose(sum(told.contributions.values()), abs(told.details["value"]), rtol=1e-5)
-    assert "component 0 of last-hidden is" in told.reason
+    same_text(told.reason)
 
 
 def test_of_several_layers_the_one_that_decides_is_told(small, fitted) -> None:
@@ -288,17 +282,12 @@ def test_patterns_name_the_neurons_that_differ(make) -> None:
     monitor = fit(make(), rows, [0, 0])
     told = explain(monitor, [3.0, 0.0, 0.0, 2.0, 0.0])
     # 10010 differs from 11000 in neurons 1 and 3, and from 00111 in three.
-    assert told.reason == (
-        "2 neurons differ from the nearest pattern seen with class 'cat': "
-        "1 that are on only here, 1 only there"
-    )
+    same_text(told.reason)
     assert told.contributions == {"last-hidden[1]": 1.0, "last-hidden[3]": 1.0}
     assert told.details == {"differing": 2}
     assert explain(monitor, rows[1]).contributions == {}
-    assert (
-        explain(monitor, rows[1]).reason == "0 neurons differ from the nearest pattern seen with class 'cat'"
-    )
-    assert explain(monitor, rows[0], 1).reason == "no pattern was seen with class 'dog'"
+    same_text(explain(monitor, rows[1]).reason)
+    same_text(explain(monitor, rows[0], 1).reason)
 
 
 @pytest.mark.parametrize("make", [ActivationPatterns, PatternDiagram])
@@ -335,7 +324,7 @@ def test_a_squared_distance_is_the_sum_of_its_neurons() -> None:
     monitor = fit(Mahalanobis(), rows, [0] * 4 + [1] * 4)
     told = explain(monitor, [7.0, 4.0])
     # From (10, 0): 3 standard deviations in one, and 2 in the other.
-    assert told.reason == "3.61 standard deviations off the nearest class, 'dog'"
+    same_text(told.reason)
     np.testing.assert_allclose(list(told.contributions.values()), [9, 4], rtol=1e-6)
     assert list(told.contributions) == ["last-hidden[0]", "last-hidden[1]"]
     assert told.details == {"nearest_class": "dog"}
@@ -363,10 +352,7 @@ def test_the_relative_distance_tells_both_parts() -> None:
     )
     # Variances within classes: 0.5 each way; of everything: 16.5 and 0.5.
     told = explain(monitor, [6.0, 0.0])
-    assert (
-        told.reason
-        == "squared distance 8 to the nearest class, 'cat', and 2.18 to all training data together"
-    )
+    same_text(told.reason)
     np.testing.assert_allclose(told.contributions["last-hidden[0]"], 8 - 36 / 16.5, rtol=1e-6)
 
 
@@ -431,11 +417,9 @@ def test_monitors_of_outputs_name_the_two_likeliest_classes(small, fitted, name)
 
 def test_a_black_box_has_no_logits_to_tell() -> None:
     one = dataclasses.replace(seen([[1.0]], [1]), logits=None)
-    assert likeliest(one, ("cat", "dog")).reason == (
-        "the likeliest class is 'dog' with probability 0.75, the second 'cat' with probability 0.25"
-    )
+    same_text(likeliest(one, ("cat", "dog")).reason)
     alone = dataclasses.replace(one, probabilities=np.ones((1, 1)), predicted=np.array([0]))
-    assert likeliest(alone, ("cat",)).reason == "the only class is 'cat' with probability 1"
+    same_text(likeliest(alone, ("cat",)).reason)
 
 
 def test_where_probabilities_round_to_nothing_logits_tell_the_second_class() -> None:

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from farm.errors import ParameterError, RequirementError
 from farm.testing.fakes import FakeClassifier
 from monitors.gradnorm import GradNorm
+from tests.wording import refused
 
 TEMPERATURES = [0.5, 1.0, 1000.0]
 FEATURES = arrays(np.float32, (5, 6), elements=st.floats(-100, 100, width=32))
@@ -103,7 +104,7 @@ def test_it_needs_what_enters_and_what_leaves_the_last_layer(small) -> None:
     assert not needs.gradients  # the closed form takes none
     rows = {"last-hidden": lambda images: images.reshape(len(images), -1)}
     blind = FakeClassifier(lambda images: np.full((len(images), 2), 0.5), ("a", "b"), layers=rows)
-    with pytest.raises(RequirementError, match="needs logits"):
+    with refused(RequirementError):
         GradNorm().fit(small.material, blind)
 
 
@@ -115,11 +116,11 @@ def test_without_a_linear_last_layer_the_closed_form_does_not_hold_and_it_refuse
         layers=rows,
         logits=lambda images: np.zeros((len(images), 2)),
     )
-    with pytest.raises(RequirementError, match="monitor 'grad-norm' needs head"):
+    with refused(RequirementError):
         GradNorm().fit(small.material, headless)
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan"), "1"])
 def test_a_temperature_is_above_0(temperature) -> None:
-    with pytest.raises(ParameterError, match=r"temperature is .*; expected a number above 0"):
+    with refused(ParameterError):
         GradNorm(temperature=temperature)

@@ -15,6 +15,7 @@ from scipy.special import logsumexp, softmax
 from farm.api import FunctionClassifier
 from farm.errors import ParameterError, RequirementError
 from monitors.logit_scores import Energy, Entropy, GeneralisedEntropy, LogitMonitor, Margin, MaxLogit
+from tests.wording import refused
 
 LOGITS = arrays(np.float64, (3, 5), elements=st.floats(-30, 30, width=32))
 ALL = [MaxLogit, Entropy, Margin, Energy, GeneralisedEntropy]
@@ -104,20 +105,20 @@ def test_each_parameter_changes_the_ranking(small, one: LogitMonitor, other: Log
 
 
 @pytest.mark.parametrize(
-    ("make", "wrong", "message"),
+    ("make", "wrong"),
     [
-        (Energy, {"temperature": 0}, "temperature is 0; expected a number above 0"),
-        (GeneralisedEntropy, {"gamma": 0}, "gamma is 0; expected a number above 0 and at most 1"),
-        (GeneralisedEntropy, {"m": 2.5}, "m is 2.5; expected a whole number of at least 1"),
+        (Energy, {"temperature": 0}),
+        (GeneralisedEntropy, {"gamma": 0}),
+        (GeneralisedEntropy, {"m": 2.5}),
     ],
 )
-def test_wrong_parameters_are_named(make, wrong: dict[str, float], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_wrong_parameters_are_named(make, wrong: dict[str, float]) -> None:
+    with refused(ParameterError):
         make(**wrong)
 
 
 @pytest.mark.parametrize("make", ALL)
 def test_a_black_box_is_refused_before_the_fit(small, make) -> None:
     box = FunctionClassifier(lambda x: np.full((len(x), 10), 0.1), small.workload.classes)
-    with pytest.raises(RequirementError, match="needs logits"):
+    with refused(RequirementError):
         make().fit(small.material, box)

@@ -13,6 +13,7 @@ from sklearn.mixture import GaussianMixture
 from farm.api import Labelled, collect
 from farm.errors import ParameterError
 from monitors.mixtures import NO_MIXTURE, GaussianMixtures
+from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_each_parameter_changes_the_scores(small, fitted, changed) -> None:
 
 
 def test_parameters_out_of_range_are_refused() -> None:
-    with pytest.raises(ParameterError, match="components is 0; expected a whole number of at least 1"):
+    with refused(ParameterError):
         GaussianMixtures(components=0)
-    with pytest.raises(ParameterError, match="floor is 0; expected a number above 0"):
+    with refused(ParameterError):
         GaussianMixtures(floor=0)

@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 from farm.api import Labelled, collect
 from farm.errors import ParameterError
 from monitors.nearest import NearestNeighbourGuidance, NearestNeighbours
+from tests.wording import refused
 
 BOTH = [NearestNeighbours, NearestNeighbourGuidance]
 
@@ -99,5 +100,5 @@ def test_each_parameter_changes_the_scores(small, fitted, make, changed) -> None
 @pytest.mark.parametrize("make", BOTH)
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"k": 1.5}, {"points": 0}])
 def test_parameters_out_of_range_are_refused(make, wrong) -> None:
-    with pytest.raises(ParameterError, match=f"{next(iter(wrong))} is .*; expected a whole number"):
+    with refused(ParameterError):
         make(**wrong)

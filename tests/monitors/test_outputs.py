@@ -16,6 +16,7 @@ from farm.api import FunctionClassifier
 from farm.errors import ParameterError
 from monitors.max_softmax import MaxSoftmax, log_odds_against
 from monitors.odin import MAGNITUDES, Odin
+from tests.wording import refused
 
 LOGITS = arrays(np.float32, (3, 4), elements=st.floats(-30, 30, width=32))
 
@@ -117,7 +118,7 @@ def test_odin_says_where_the_largest_magnitude_tried_won(small, fitted) -> None:
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0])
 def test_a_selection_temperature_is_above_0(temperature) -> None:
-    with pytest.raises(ParameterError, match=r"selection_temperature is .*; expected a number above 0"):
+    with refused(ParameterError):
         Odin(selection_temperature=temperature)
 
 

@@ -15,6 +15,7 @@ from farm.api import CalibrationRule, FunctionClassifier, Observation
 from farm.errors import ParameterError, RequirementError
 from monitors._pattern_sets import packed, unpacked
 from monitors.patterns import ActivationPatterns
+from tests.wording import refused
 
 
 def switched(observation: Observation, layer: str) -> list[tuple[bool, ...]]:
@@ -141,31 +142,30 @@ def test_more_instances_than_are_compared_at_once(small, fitted) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    "wrong",
     [
-        ({"gamma": -1}, "gamma is -1; expected a whole number of at least 0"),
-        ({"gamma": 1.5}, "gamma is 1.5; expected a whole number of at least 0"),
-        ({"neurons": 0.0}, "neurons is 0.0; expected a number above 0 and at most 1"),
-        ({"neurons": []}, "neurons is an empty list"),
-        ({"neurons": [-1]}, "neurons is -1; expected a whole number of at least 0"),
-        ({"neurons": [3, 7, 3]}, "neurons lists 3 more than once; list each neuron once"),
-        ({"neurons": 0.5, "layer": "conv2"}, "neurons is a share, .* but layer is 'conv2'"),
+        {"gamma": -1},
+        {"gamma": 1.5},
+        {"neurons": 0.0},
+        {"neurons": []},
+        {"neurons": [-1]},
+        {"neurons": [3, 7, 3]},
+        {"neurons": 0.5, "layer": "conv2"},
     ],
 )
-def test_wrong_parameters_are_named(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_wrong_parameters_are_named(wrong: dict[str, Any]) -> None:
+    with refused(ParameterError):
         ActivationPatterns(**wrong)
 
 
 def test_a_neuron_that_the_layer_lacks_is_named(fitted) -> None:
     monitor = ActivationPatterns(neurons=[0, 4000])
     monitor.name = "mine"
-    told = "monitor 'mine': neurons lists 4000, but layer 'last-hidden' has 128 neurons, 0 to 127"
-    with pytest.raises(ParameterError, match=f"^{told}$"):
+    with refused(ParameterError):
         fitted(monitor)
 
 
 def test_a_black_box_is_refused_before_the_fit(small) -> None:
     box = FunctionClassifier(lambda x: np.full((len(x), 10), 0.1), small.workload.classes)
-    with pytest.raises(RequirementError, match="needs the layer 'last-hidden'"):
+    with refused(RequirementError):
         ActivationPatterns().fit(small.material, box)

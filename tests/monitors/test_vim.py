@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from farm.api import Labelled, collect
 from farm.errors import ParameterError
 from monitors.vim import Vim
+from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_noise_is_farther_than_test_data(small, noise, fitted) -> None:
 
 
 def test_a_principal_space_of_everything_is_refused(fitted) -> None:
-    with pytest.raises(ParameterError, match="dimensions is 128; expected fewer than the 128 features"):
+    with refused(ParameterError):
         fitted(Vim(dimensions=128))
-    with pytest.raises(ParameterError, match="dimensions is 0; expected a whole number of at least 1"):
+    with refused(ParameterError):
         Vim(dimensions=0)

@@ -14,6 +14,7 @@ from farm.records.by_parts import ByParts, judge_by_parts, judge_folder
 from farm.records.fields import RANKED
 from farm.records.reading import parts_of
 from farm.records.summed import ERRORS
+from tests.wording import refused
 
 CLASSES = np.array([7, 3, 40, 1000])
 
@@ -210,12 +211,12 @@ def test_delays_are_not_told_and_why():
 
 def test_refuses_what_judge_refuses():
     instances, alarms, run = simulate(monitors=("odin",))
-    with pytest.raises(DataError, match="there is none to judge; expected at least one"):
+    with refused(DataError):
         judge_by_parts([], run)
-    with pytest.raises(DataError, match="monitor 'oracle': that is the perfect monitor's name"):
+    with refused(DataError):
         judge_by_parts([(instances, alarms.assign(monitor="oracle"))], {})
     late = [(instances[:100], alarms[:100]), (instances[100:], alarms[100:].assign(monitor="oob"))]
-    with pytest.raises(DataError, match="alarms of monitor 'odin': 100 for 300 instances"):
+    with refused(DataError):
         judge_by_parts(late, {})
 
 
@@ -250,7 +251,7 @@ def test_a_folder_that_was_changed_is_refused(tmp_path):
     instances, alarms, run = simulate(4, n=30)
     folder = Readouts(instances, alarms, run).save(tmp_path / "run")
     alarms.assign(alarm=True).to_parquet(folder / "alarms.parquet", index=False)
-    with pytest.raises(DataError, match=r"alarms\.parquet was changed or truncated"):
+    with refused(DataError):
         judge_folder(folder)
 
 
@@ -258,12 +259,12 @@ def test_alarms_must_lie_monitor_after_monitor(tmp_path):
     instances, alarms, run = simulate(4, n=30)
     mixed = alarms.sort_values("position", kind="stable", ignore_index=True)
     folder = Readouts(instances, mixed, run).save(tmp_path / "mixed")
-    with pytest.raises(DataError, match=r"rows of monitor 'odin' have others in between"):
+    with refused(DataError):
         judge_folder(folder)
     folder = Readouts(instances, alarms[:-1], run).save(tmp_path / "short")
-    with pytest.raises(DataError, match="alarms of monitor 'oob': 29 for 30 instances"):
+    with refused(DataError):
         judge_folder(folder)
     turned = alarms.iloc[::-1].reset_index(drop=True)
     folder = Readouts(instances, turned, run).save(tmp_path / "turned")
-    with pytest.raises(DataError, match="expected one alarm for each instance"):
+    with refused(DataError):
         judge_folder(folder, rows=10)

@@ -10,6 +10,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
 from farm.errors import DataError
 from farm.records import judge
 from farm.records.judging import MEASURED
+from tests.wording import refused, same_text
 
 CLASSES = 3
 
@@ -196,7 +197,7 @@ def test_stream_without_ood_has_one_group_and_no_ood_record():
         ("all", None, None, None),
         ("id", None, None, None),
     ]
-    assert records[0]["specific"]["undefined"]["mcc"] == "none of the 300 instances is OOD"
+    same_text(records[0]["specific"]["undefined"]["mcc"])
     assert records[0]["specific"]["fpr"] is not None
 
 
@@ -209,7 +210,7 @@ def test_never_alarming_monitor_has_no_mcc():
     alarms = pd.DataFrame({"position": range(n), "monitor": "never", "alarm": False})
     record = pick(judge(instances, alarms, {}), part="all", monitor="never")
     assert record["specific"]["mcc"] is None
-    assert record["specific"]["undefined"]["mcc"] == "none of the 5000 instances raised an alarm"
+    same_text(record["specific"]["undefined"]["mcc"])
 
 
 def test_a_log_with_alarms_and_predictions_only():
@@ -220,10 +221,10 @@ def test_a_log_with_alarms_and_predictions_only():
     assert (mine["n"], mine["n_ood"], mine["ood_share"]) == (4, None, None)
     assert (mine["alarm_rate"], mine["coverage"]) == (0.25, 0.75)
     assert mine["specific"] is mine["overall"] is mine["accepted_accuracy"] is None
-    assert mine["undefined"]["specific"] == "is_ood was not given"
+    same_text(mine["undefined"]["specific"])
     assert mine["undefined"]["overall"] == mine["undefined"]["safety_gain"] == "no labels were given"
     assert mine["undefined"]["auroc"] == mine["undefined"]["fpr_at_95_tpr"] == "no scores were given"
-    assert mine["undefined"]["monitor_time_us"] == "no times were given"
+    same_text(mine["undefined"]["monitor_time_us"])
     assert mine["undefined"]["realised_acceptance"] == "no calibration"
     assert oracle["alarm_rate"] is oracle["coverage"] is None
 
@@ -246,7 +247,7 @@ def test_missing_scores_are_counted():
     alarms.loc[0, "score"] = np.nan
     instances["faultload"] = instances["category"] = instances["severity"] = None
     record = pick(judge(instances, alarms, run), part="all", monitor="odin")
-    assert record["undefined"]["aupr"] == "the score is missing for 1 of 50 instances"
+    same_text(record["undefined"]["aupr"])
 
 
 def test_times_are_of_what_was_timed():
@@ -275,9 +276,7 @@ def test_a_failed_monitor_has_a_record_in_every_part_and_no_measures():
 def test_a_monitor_that_left_nothing_has_failed():
     instances, alarms, run = simulate()
     run["monitors"].append({"name": "gone"})
-    assert pick(judge(instances, alarms, run), monitor="gone", part="id", faultload="btsc")["failure"] == (
-        "it left no alarms"
-    )
+    same_text(pick(judge(instances, alarms, run), monitor="gone", part="id", faultload="btsc")["failure"])
 
 
 def test_a_monitor_that_nobody_noted_is_judged_all_the_same():
@@ -291,7 +290,7 @@ def test_a_threshold_without_a_goal_still_has_its_acceptance():
     run["monitors"][0]["calibration"] = {"method": "fixed", "asked_acceptance": None}
     record = judge(instances, alarms, run)[0]
     assert record["asked_acceptance"] is None
-    assert record["undefined"]["asked_acceptance"] == "none was asked for"
+    same_text(record["undefined"]["asked_acceptance"])
     assert 0 < record["realised_acceptance"] < 1
 
 
@@ -396,11 +395,7 @@ def test_what_is_not_cancelled_is_what_was_predicted():
     told = alarms.assign(decision=instances["predicted"].where(~alarms["cancelled"], -1))
     at = int((~told["cancelled"]).to_numpy().nonzero()[0][5])
     told.loc[at, "decision"] = 99
-    message = (
-        f"alarms of monitor 'odin': at position {at} the decision is 99 and not cancelled; expected "
-        f"{instances['predicted'][at]}, which was predicted"
-    )
-    with pytest.raises(DataError, match=f"^{message}$"):
+    with refused(DataError):
         judge(instances, told, run)
 
 
@@ -408,10 +403,7 @@ def test_a_missing_decision_is_told_unless_its_monitor_failed():
     instances, alarms, run = with_fallback()
     alarms["decision"] = alarms["decision"].astype("Int64")
     alarms.loc[alarms.index[alarms["monitor"] == "oob"][:2], "decision"] = pd.NA
-    message = (
-        f"alarms: 2 of {len(alarms)} have no decision; expected a class, or -1 where none was acted upon"
-    )
-    with pytest.raises(DataError, match=f"^{message}$"):
+    with refused(DataError):
         judge(instances, alarms, run)
     run["monitors"][1]["failure"] = "out of memory"
     assert judge(instances, alarms, run)[0]["coverage"] > 0
@@ -430,5 +422,5 @@ def test_records_name_policy_and_fallback_in_a_line():
 
 
 def test_nobody_else_is_called_oracle():
-    with pytest.raises(DataError, match="monitor 'oracle': that is the perfect monitor's name"):
+    with refused(DataError):
         judge(*simulate(monitors=("oracle",)))

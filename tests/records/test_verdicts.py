@@ -4,6 +4,7 @@ import pytest
 
 from farm.errors import DataError
 from farm.records.verdicts import truth, verdicts
+from tests.wording import refused
 
 ALARMS = pd.DataFrame(
     {
@@ -31,16 +32,16 @@ def test_without_a_decision_every_alarm_cancels():
 
 
 @pytest.mark.parametrize(
-    ("alarms", "what"),
+    "alarms",
     [
-        (ALARMS.iloc[1:], "position 2 is on one side only"),
-        (ALARMS.assign(position=[0, 0, 1, 0, 1, 2]), "position 2 is on one side only"),
-        (ALARMS.assign(position=[9, 0, 1, 0, 1, 2]), "position 2 is on one side only"),
-        (pd.concat([ALARMS, ALARMS.iloc[:1]]), "a position occurs twice"),
+        ALARMS.iloc[1:],
+        ALARMS.assign(position=[0, 0, 1, 0, 1, 2]),
+        ALARMS.assign(position=[9, 0, 1, 0, 1, 2]),
+        pd.concat([ALARMS, ALARMS.iloc[:1]]),
     ],
 )
-def test_every_instance_needs_exactly_one_alarm(alarms, what):
-    with pytest.raises(DataError, match=f"monitor 'a': .* {what}; expected one alarm for each instance"):
+def test_every_instance_needs_exactly_one_alarm(alarms):
+    with refused(DataError):
         list(verdicts(alarms, np.arange(3)))
 
 
@@ -74,13 +75,13 @@ def test_is_ood_is_known_for_all_or_not_at_all(is_ood, reason):
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    "table",
     [
-        ({"position": [], "predicted": []}, "there is none to judge"),
-        ({"position": [1, 1], "predicted": [0, 0]}, "a position occurs twice"),
-        ({"position": [0, 1], "predicted": [0, None]}, "1 of 2 have no prediction"),
+        {"position": [], "predicted": []},
+        {"position": [1, 1], "predicted": [0, 0]},
+        {"position": [0, 1], "predicted": [0, None]},
     ],
 )
-def test_refuses_what_cannot_be_judged(table, message):
-    with pytest.raises(DataError, match=message):
+def test_refuses_what_cannot_be_judged(table):
+    with refused(DataError):
         truth(pd.DataFrame(table))

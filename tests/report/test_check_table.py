@@ -6,6 +6,7 @@ import pytest
 
 from farm.report.check_table import check_json, check_table
 from tests.report.made_verdicts import ALL, CRASHED, DELAY, EACH, NO_VALUE, OPEN, PASSED, checked, make
+from tests.wording import same_text
 
 FOUND = checked(broken=[CRASHED])
 
@@ -22,11 +23,11 @@ def test_it_keeps_to_the_width_and_numbers_stay_whole(width):
 def test_each_verdict_is_a_row_below_its_criterion():
     lines = check_table(FOUND, width=120).splitlines()
     assert re.match(r"verdict +monitor +on +value  bound \(95 %\) +instances$", lines[0])
-    assert lines[1] == "overall.mcc >= 0.4 on category:noise"
+    same_text(lines[1])
     assert re.match(r"pass +max-softmax +0\.512  >= 0\.471 +480 in 96$", lines[2])
     assert re.match(r"FAIL +oob +0\.215  <= 0\.262 +480 in 96$", lines[3])
     assert re.match(r"not enough data +knn +0\.410  0\.370 to 0\.449 +480 in 96$", lines[4])
-    assert lines[5] == "  oob: at most 0.262, which is below 0.4"
+    same_text(lines[5])
     assert re.search(r"^FAIL +max-softmax +gaussian-noise +0\.610  >= 0\.590 +120$", "\n".join(lines), re.M)
 
 
@@ -54,8 +55,7 @@ def test_columns_that_say_nothing_are_left_out():
 
 def test_what_failed_and_what_counts_is_told_at_the_end():
     text = check_table(FOUND, width=120)
-    assert "failed: monitor 'odin' in runs/gate-001: ComponentFailure: monitor 'odin' gave NaN\n" in text
-    assert "4 failed, 2 not decided, 3 passed; 1 part of the runs failed or is missing\n" in text
+    same_text(text)
     assert "exit code 3" in text
     assert "exit code" not in check_table(checked([PASSED]))
 
@@ -86,7 +86,7 @@ def test_json_has_everything_and_no_infinity():
     assert (delay["value"], delay["low"], delay["high"]) == ("inf", 3.0, "inf")
     undefined = found["verdicts"][ALL.index(NO_VALUE)]
     assert undefined["value"] is None
-    assert undefined["undefined"]["value"] == "none of the 3200 instances was cancelled"
+    same_text(undefined["undefined"]["value"])
     undecided = found["verdicts"][ALL.index(OPEN)]
     assert (undecided["needed"], undecided["n"], undecided["tracks"]) == (2213, 480, 96)
-    assert undecided["criterion"] == "overall.mcc >= 0.4 on category:noise"
+    same_text(undecided["criterion"])

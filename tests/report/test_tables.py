@@ -10,6 +10,7 @@ import pytest
 from farm.errors import ParameterError
 from farm.records import judge
 from farm.report.tables import FORMATS, render
+from tests.wording import refused, same_text
 
 ANSI = re.compile(r"\x1b\[")
 
@@ -66,8 +67,7 @@ def test_table_fits_and_nothing_is_cut(width):
 
 def test_table_says_what_was_judged():
     text = render(RECORDS)
-    assert "gtsrb · lenet · novelty / btsc\nall instances: n = 1000, of them 200 OOD (20.0 %)\n" in text
-    assert "gtsrb · lenet\nID instances only: n = 800\n" in text
+    same_text(text)
 
 
 def test_table_shows_the_records_numbers():
@@ -105,7 +105,7 @@ def test_undefined_is_a_dash_with_a_footnote():
 
 def test_a_failed_monitor_is_shown_with_its_reason():
     text = render(RECORDS)
-    assert "¹ broken failed: class 3 & 4: 50 % singular" in text
+    same_text(text)
     assert set(line_of(text, "broken").split()[1:]) == {"\N{EN DASH}"}
 
 
@@ -118,8 +118,7 @@ def test_oracle_stands_apart_and_is_not_ranked():
 
 def test_legend_says_what_is_positive_and_what_is_better():
     text = " ".join(render(RECORDS).split())
-    assert "an OOD instance is positive" in text
-    assert "a wrong decision is positive" in text
+    same_text(text)
     assert "higher is better" in text
     assert "lower is better" in text
 
@@ -154,9 +153,7 @@ def test_id_table_comes_once_a_run_and_groups_each_have_theirs():
 
 def test_without_is_ood_and_labels_there_is_still_a_table():
     text = render(make_records(is_ood=True, label=True))
-    assert "all instances, ID and OOD not told apart: n = 1000" in text
-    assert "is_ood was not given" in text
-    assert "no labels were given" in text
+    same_text(text)
 
 
 def test_colour_only_if_asked_for():
@@ -178,7 +175,7 @@ def test_csv_has_every_field_flat():
         assert row["specific.mcc"] == ("" if mcc is None else str(mcc))
         assert not {"specific", "overall"} & set(row)
     never = next(row for row in rows if row["monitor"] == "never" and row["part"] == "all")
-    assert "mcc: none of the 1000 instances raised an alarm" in never["specific.undefined"]
+    same_text(never["specific.undefined"])
     assert "realised_acceptance: no calibration" in never["undefined"]
 
 
@@ -193,14 +190,13 @@ def test_markdown_tables_have_the_same_cells_in_every_row():
         cells = {len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}
         assert len(cells) == 1
     assert r"oob\_pca" in text
-    assert "| broken (failed)<sup>1</sup> |" in text
-    assert "### gtsrb · lenet · novelty / btsc\n" in text
+    same_text(text)
 
 
 def test_latex_is_escaped_and_every_row_has_all_columns():
     text = render(RECORDS, "latex")
     assert r"oob\_pca" in text
-    assert r"broken failed: class 3 \& 4: 50 \% singular" in text
+    same_text(text)
     bodies = re.findall(r"\\begin\{tabular\}\{(l?r+)\}\n(.*?)\\end\{tabular\}", text, re.DOTALL)
     assert len(bodies) == 2
     for columns, body in bodies:
@@ -234,7 +230,7 @@ def test_no_records_are_no_tables(format):
 
 
 def test_unknown_format_gets_a_suggestion():
-    with pytest.raises(ParameterError, match="format 'markdwon' is unknown; did you mean 'markdown'"):
+    with refused(ParameterError):
         render(RECORDS, "markdwon")
 
 
@@ -280,4 +276,4 @@ def test_another_policy_or_a_fallback_is_told_beside_the_monitors_name(policy, f
 
 def test_the_legend_says_what_a_fallback_changes_only_where_there_is_one():
     assert "the fallback's among them" not in " ".join(render(recovering("latching")).split())
-    assert "the fallback's among them" in " ".join(render(recovering("cancel", "last")).split())
+    same_text(" ".join(render(recovering("cancel", "last")).split()))

@@ -18,6 +18,7 @@ from farm.statistics.anova import anova
 from farm.statistics.anova_checks import homogeneity, normality, repetition
 from farm.statistics.anova_result import Anova
 from farm.statistics.table import Undefined
+from tests.wording import refused, same_text
 
 # R's `warpbreaks` (Tippett 1950): breaks of yarn by wool and tension.
 WARPBREAKS = {
@@ -220,24 +221,20 @@ def test_interactions_may_be_named_one_by_one():
     found = analysed(table, factors, interactions=[("f2", "f0")])
     assert [e.name for e in found.effects] == ["f0", "f1", "f2", "f0 x f2"]
     assert found.effect("f2", "f0").factors == ("f0", "f2")
-    with pytest.raises(ParameterError, match="interaction 'f0 x f1 x f2' without 'f0 x f1'; expected both"):
+    with refused(ParameterError):
         anova(table, "value", factors, interactions=[("f0", "f1", "f2")])
-    with pytest.raises(ParameterError, match="interaction 'f0'; expected two or more of f0, f1, f2"):
+    with refused(ParameterError):
         anova(table, "value", factors, interactions=[("f0",)])
-    with pytest.raises(ParameterError, match="interactions = 'twoway'; did you mean 'two-way'"):
+    with refused(ParameterError):
         anova(table, "value", factors, interactions="twoway")
-    with pytest.raises(ParameterError, match="'f1 x f2' is no effect of this analysis"):
+    with refused(ParameterError):
         found.effect("f1", "f2")
 
 
 def test_sentences():
     found = analysed(table_of(WARPBREAKS, ["wool", "tension"]), ["wool", "tension"])
-    assert [effect.sentence for effect in found.effects] == [
-        "no effect of the wool shows: it explains 5 % of the variance (F(1, 48) = 3.77, p = 0.058)",
-        "the tension explains 22 % of the variance (F(2, 48) = 8.5, p < 0.001)",
-        "the interaction wool x tension explains 11 % of the variance (F(2, 48) = 4.19, p = 0.021)",
-    ]
-    assert found.sentences[3] == "the design is balanced: 9 runs in every cell"
+    same_text([effect.sentence for effect in found.effects])
+    same_text(found.sentences[3])
 
 
 @pytest.mark.parametrize(
@@ -274,17 +271,13 @@ def test_what_cannot_be_analysed_is_said(change, why):
 
 def test_factors_that_change_together_cannot_be_told_apart():
     table = table_of({("a", "x"): [1.0, 2.0, 4.0], ("b", "y"): [3.0, 4.0, 6.0]}, ["m", "c"])
-    assert reason(table, ["m", "c"], interactions="none") == (
-        "the factors change together, so that their effects cannot be told apart"
-    )
+    same_text(reason(table, ["m", "c"], interactions="none"))
 
 
 def test_one_run_a_cell_is_enough_where_an_interaction_is_left_out():
     found = analysed(balanced((3, 4), 1, 0), ["f0", "f1"], interactions="none")
     assert found.error_df == 6
-    assert found.homogeneity.sentence == (
-        "Brown-Forsythe was not possible: the smallest cell has 1 runs; at least 3 are needed"
-    )
+    same_text(found.homogeneity.sentence)
 
 
 def test_empty_combinations_that_no_interaction_needs_leave_only_the_means_undefined():
@@ -292,26 +285,26 @@ def test_empty_combinations_that_no_interaction_needs_leave_only_the_means_undef
     table = table[(table["f0"] != 0) | (table["f1"] != 0) | (table["f2"] != 0)]
     found = analysed(table, ["f0", "f1", "f2"])
     assert (found.smallest_cell, found.largest_cell) == (0, 3)
-    assert found.means_of("f1").reason.startswith("1 of 8 combinations of levels have no run")
-    with pytest.raises(ParameterError, match="factor 'f3' is unknown"):
+    same_text(found.means_of("f1").reason)
+    with refused(ParameterError):
         found.means_of("f3")
 
 
 def test_mistakes_are_refused():
     table = balanced((2, 2), 2, 0)
-    with pytest.raises(ParameterError, match="column 'valu' is not in the table; did you mean 'value'"):
+    with refused(ParameterError):
         anova(table, "valu", ["f0"])
-    with pytest.raises(ParameterError, match="expected 1 to 3 different columns"):
+    with refused(ParameterError):
         anova(table, "value", ["f0", "f0"])
-    with pytest.raises(ParameterError, match="expected 1 to 3 different columns"):
+    with refused(ParameterError):
         anova(table, "value", [])
-    with pytest.raises(ParameterError, match="'f0' is both value and factor"):
+    with refused(ParameterError):
         anova(table, "f0", ["f0"])
-    with pytest.raises(ParameterError, match=r"alpha = 5; expected a number between 0 and 1"):
+    with refused(ParameterError):
         anova(table, "value", ["f0"], alpha=5)
-    with pytest.raises(DataError, match=r"column 'value' is .*; expected numbers"):
+    with refused(DataError):
         anova(table.assign(value="high"), "value", ["f0"])
-    with pytest.raises(DataError, match="two levels of 'f0' read alike"):
+    with refused(DataError):
         anova(table.assign(f0=[1, "1"] * 4), "value", ["f0"])
 
 
@@ -325,7 +318,7 @@ def test_normality_is_shapiro_and_wilks_test(n, seed):
 
 def test_normality_is_told_for_no_more_residuals_than_the_test_is_known_for():
     check = normality(np.random.default_rng(0).normal(size=5001))
-    assert check.sentence == "Shapiro-Wilk was not possible: there are 5001 residuals; 3 to 5000 are needed"
+    same_text(check.sentence)
     assert check.doubted is None
 
 
@@ -371,9 +364,7 @@ def test_copies_of_runs_are_found_by_their_values():
     rng = np.random.default_rng(0)
     runs = pd.DataFrame({"m": ["a", "b"] * 10, "value": rng.normal(size=20)})
     found = analysed(pd.concat([runs] * 100, ignore_index=True), ["m"])
-    assert found.warnings == (
-        "1980 of 2000 values repeat another one of the same cell exactly; the same run must count once",
-    )
+    same_text(found.warnings)
     assert analysed(runs, ["m"]).warnings == ()
     assert found.sentences[-1] == found.warnings[0]
 
@@ -382,9 +373,9 @@ def test_copies_of_runs_are_found_by_their_names():
     table = pd.DataFrame({"m": list("aaabbb"), "value": [0.1, 0.2, 0.2, 0.5, 0.6, 0.7]})
     assert analysed(table.assign(seed=range(6)), ["m"], run="seed").warnings == ()
     twice = analysed(table.assign(seed=[0, 1, 1, 2, 3, 4]), ["m"], run="seed")
-    assert twice.warnings == ("1 of 6 rows repeats a run within its cell: it must count once",)
+    same_text(twice.warnings)
     paired = analysed(table.assign(seed=[0, 1, 2, 0, 1, 2]), ["m"], run="seed")
-    assert "the same run occurs in several cells" in paired.warnings[0]
+    same_text(paired.warnings[0])
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.1, 0.2, 0.3])), min_size=1, max_size=12))

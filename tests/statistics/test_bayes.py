@@ -9,6 +9,7 @@ from farm.errors import DataError, ParameterError
 from farm.statistics import bayes
 from farm.statistics.bayes import practical_pairs, practical_probabilities
 from farm.statistics.full_table import FullTable
+from tests.wording import refused
 
 # Whole steps, so that many pairs of differences lie on the very edge of the region of equivalence.
 DIFFERENCES = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=8).map(np.array)
@@ -161,19 +162,19 @@ class TestPairs:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "options", "message"),
+    ("first", "second", "options"),
     [
-        ([0.1, math.nan], [0.1, 0.2], {}, "a value is not a finite number"),
-        ([0.1, math.inf], [0.1, 0.2], {}, "a value is not a finite number"),
-        ([0.1], [0.1, 0.2], {}, "expected one value a set for each"),
-        ([], [], {}, "expected one value a set for each"),
-        ([0.1], [0.2], {"rope": -0.1}, "rope = -0.1; expected a number of at least 0"),
-        ([0.1], [0.2], {"rope": math.nan}, "rope = nan"),
-        ([0.1], [0.2], {"prior_strength": 0.0}, "prior_strength = 0.0; expected a number above 0"),
-        ([0.1], [0.2], {"draws": 0}, "draws = 0; expected at least 1"),
+        ([0.1, math.nan], [0.1, 0.2], {}),
+        ([0.1, math.inf], [0.1, 0.2], {}),
+        ([0.1], [0.1, 0.2], {}),
+        ([], [], {}),
+        ([0.1], [0.2], {"rope": -0.1}),
+        ([0.1], [0.2], {"rope": math.nan}),
+        ([0.1], [0.2], {"prior_strength": 0.0}),
+        ([0.1], [0.2], {"draws": 0}),
     ],
 )
-def test_what_cannot_be_compared_raises(first, second, options, message):
+def test_what_cannot_be_compared_raises(first, second, options):
     rope = options.pop("rope", 0.01)
-    with pytest.raises((DataError, ParameterError), match=message):
+    with refused(DataError, ParameterError):
         practical_probabilities(np.array(first), np.array(second), rope, np.random.default_rng(0), **options)

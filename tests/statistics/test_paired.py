@@ -13,6 +13,7 @@ import farm.statistics.paired as module
 from farm.errors import DataError, ParameterError
 from farm.oracle import OUTCOMES
 from farm.statistics.paired import paired, right
+from tests.wording import refused, same_text
 
 COUNT = st.integers(0, 25)
 TABLES = st.tuples(COUNT, COUNT, COUNT, COUNT).filter(any)
@@ -115,7 +116,7 @@ def test_odds_without_bound():
 def test_same_verdicts_are_not_told_apart():
     found = paired(*arrays(4, 0, 0, 3))
     assert (found.p.value, found.mid_p.value, found.better, found.statistic) == (1.0, 1.0, None, 0)
-    assert found.odds.value.reason == "no instance on which one of the two alone was right"
+    same_text(found.odds.value.reason)
     grouped = paired(*arrays(4, 0, 0, 4), group=np.arange(8) // 2)
     assert grouped.p.value == 1.0
 
@@ -229,24 +230,24 @@ def test_a_single_instance_tells_nothing():
 def test_a_single_group_is_undefined():
     found = paired(*arrays(2, 3, 1, 2), group=np.full(8, "a"))
     assert math.isnan(found.p.value)
-    assert found.p.reason == "each of the 8 instances is of one group"
+    same_text(found.p.reason)
 
 
 def test_refuses_arrays_of_different_lengths():
     one, two = np.array([True]), np.array([True, False])
-    with pytest.raises(DataError, match="arrays of 1, 2 instances"):
+    with refused(DataError):
         paired(one, two)
-    with pytest.raises(DataError, match="arrays of 2, 2 and 1 instances"):
+    with refused(DataError):
         paired(two, two, group=np.array([0]))
 
 
 def test_refuses_a_missing_group():
     two = np.array([True, False])
-    with pytest.raises(DataError, match="missing for 1 of 2 instances"):
+    with refused(DataError):
         paired(two, two, group=np.array(["a", None], dtype=object))
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0, math.nan])
 def test_refuses_impossible_levels(level):
-    with pytest.raises(ParameterError, match="between 0 and 1"):
+    with refused(ParameterError):
         paired(np.array([True]), np.array([True]), level=level)

@@ -22,6 +22,7 @@ from farm.statistics.planning import (
     wilson_half_width,
 )
 from farm.statistics.ranks import critical_difference
+from tests.wording import refused
 
 RATES = st.floats(0, 1)
 LEVELS = st.sampled_from([0.8, 0.9, 0.95, 0.99])
@@ -156,23 +157,23 @@ def test_the_search_finds_the_first(at_least, first):
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda: instances_for_half_width(0.0), "half_width is 0.0; expected a number between 0 and 0.5"),
-        (lambda: instances_for_half_width(2), "half_width is 2; expected a number between 0 and 0.5"),
-        (lambda: instances_for_half_width(math.nan), "half_width is nan"),
-        (lambda: instances_for_half_width(0.1, 10), r"rate is 10; expected .* \(0.1 is 10 %\)"),
-        (lambda: instances_for_half_width(0.1, level=95), "level is 95"),
-        (lambda: instances_of_each_kind(0.1, ood_share=1.0), "ood_share is 1.0"),
-        (lambda: sets_for_rank_difference(1, 1), "n_monitors is 1; expected at least 2"),
-        (lambda: sets_for_rank_difference(3, 3), "difference is 3; expected a number above 0, at most 2"),
-        (lambda: sets_for_rank_difference(math.nan, 3), "difference is nan"),
-        (lambda: sets_for_rank_difference(1, 3, 5), "alpha is 5"),
-        (lambda: onsets_for_delay_bound(-1), "missed is -1; expected 0 or more"),
-        (lambda: onsets_for_delay_bound(quantile=95), "quantile is 95"),
-        (lambda: onsets_for_delay_bound(level=0.0), "level is 0.0"),
+        lambda: instances_for_half_width(0.0),
+        lambda: instances_for_half_width(2),
+        lambda: instances_for_half_width(math.nan),
+        lambda: instances_for_half_width(0.1, 10),
+        lambda: instances_for_half_width(0.1, level=95),
+        lambda: instances_of_each_kind(0.1, ood_share=1.0),
+        lambda: sets_for_rank_difference(1, 1),
+        lambda: sets_for_rank_difference(3, 3),
+        lambda: sets_for_rank_difference(math.nan, 3),
+        lambda: sets_for_rank_difference(1, 3, 5),
+        lambda: onsets_for_delay_bound(-1),
+        lambda: onsets_for_delay_bound(quantile=95),
+        lambda: onsets_for_delay_bound(level=0.0),
     ],
 )
-def test_what_cannot_be_planned_is_refused(call, message):
-    with pytest.raises(ParameterError, match=message):
+def test_what_cannot_be_planned_is_refused(call):
+    with refused(ParameterError):
         call()

@@ -18,6 +18,7 @@ from farm.statistics.groups import groups_of
 from farm.statistics.ranks import compare_ranks, critical_difference, critical_q
 from farm.statistics.ties import settled
 from farm.statistics.wilcoxon import EXACT_UP_TO, holm, signed_rank, signed_rank_pairs
+from tests.wording import refused, same_text
 
 # Demsar (2006), Table 6: AUC of four variants of C4.5 on 14 data sets. The paper ranks C4.5+cf before
 # C4.5+m+cf on the 13th, where both print as 0.975; 0.9751 restores the order that its ranks come from.
@@ -162,11 +163,11 @@ class TestRanks:
 
     @pytest.mark.parametrize("bad", [math.nan, math.inf])
     def test_nan_and_infinity_raise(self, bad):
-        with pytest.raises(DataError, match=r"^ranks: monitor 1 has (nan|inf) on set 0; expected"):
+        with refused(DataError):
             set_ranks(np.array([[0.1, bad], [0.2, 0.3]]))
 
     def test_too_few_raise(self):
-        with pytest.raises(DataError, match="expected sets x monitors, two of each"):
+        with refused(DataError):
             set_ranks(np.array([[0.1, 0.2]]))
 
     def test_zero_has_no_digits_to_settle(self):
@@ -198,7 +199,7 @@ class TestNemenyi:
 
     @pytest.mark.parametrize("alpha", [0, 1, -0.05, math.nan])
     def test_alpha_is_checked(self, alpha):
-        with pytest.raises(ParameterError, match="expected a number between 0 and 1"):
+        with refused(ParameterError):
             compare_ranks(full(AUC, C45), alpha)
 
 
@@ -250,7 +251,7 @@ class TestSignedRank:
         assert sums == (4.5, 1.5)
 
     def test_nan_raises(self):
-        with pytest.raises(DataError, match="not a finite number"):
+        with refused(DataError):
             signed_rank(np.array([0.1, math.nan]), np.array([0.1, 0.2]))
 
     def test_first_is_the_better_one_in_either_direction(self):
@@ -326,19 +327,16 @@ class TestComparison:
         assert not result.any_differ
         assert len(result.groups) == 1
         assert result.like_the_best == result.monitors
-        assert "no difference between the monitors is shown" in result.tests[0]
+        same_text(result.tests[0])
         assert "not asked" in result.tests[1]
 
     def test_says_which_test_found_what_and_what_n_counts(self):
         result = compare_ranks(full(AUC, C45, a_set_is="one data set"))
-        assert result.counted == "N = 14 sets; a set is one data set"
+        same_text(result.counted)
         first, second, third = result.tests
-        assert first.startswith("Friedman's test as Iman and Davenport's F(3, 39) = ")
-        assert first.endswith("the monitors differ (alpha 0.05)")
-        assert second == (
-            "Nemenyi's test: mean ranks further apart than 1.254 differ (alpha 0.05 for all 6 pairs together)"
-        )
-        assert third.startswith("Wilcoxon's signed-rank test with Holm's correction: ")
+        same_text(first)
+        same_text(second)
+        same_text(third)
 
     def test_like_the_best_stops_at_the_critical_difference(self):
         values = np.random.default_rng(0).normal([3.0, 2.9, 0.0], size=(30, 3))
@@ -350,7 +348,7 @@ class TestComparison:
         result = compare_ranks(full(np.ones((4, 3))))
         assert not result.any_differ
         assert result.groups == (("m0", "m1", "m2"),)
-        assert "is undefined (all 3 monitors tie on each of the 4 sets), no p" in result.tests[0]
+        same_text(result.tests[0])
 
     def test_numbers_are_pythons_own(self):
         result = compare_ranks(full(AUC, C45))

@@ -8,6 +8,7 @@ from farm.errors import DataError, ParameterError
 from farm.measures.measure import Measure, undefined
 from farm.statistics.full_table import FullTable
 from farm.statistics.table import Missing, SetTable, Undefined
+from tests.wording import refused, same_text
 
 NO_ALARM = undefined("no alarm")
 CELLS = st.one_of(
@@ -43,23 +44,23 @@ def test_undefined_counts_as_zero_unless_asked_otherwise_and_is_marked_and_count
         ("set0", "b", "no alarm"),
         ("set2", "b", "no alarm"),
     ]
-    assert full.notes == ("'b' counts as 0 on 2 of 3 sets (set0, set2): no alarm",)
+    same_text(full.notes)
 
 
 def test_undefined_can_drop_its_set_for_all_monitors():
     full = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]]).resolve("drop")
     assert full.sets == ("set1", "set2")
-    assert full.notes == ("1 of 3 sets left out (set0): 'b' is undefined (no alarm)",)
+    same_text(full.notes)
 
 
 def test_undefined_can_be_an_error():
-    with pytest.raises(DataError, match=r"^mcc of 'b' on set 'set0' is undefined \(no alarm\); expected"):
+    with refused(DataError):
         table([[0.1, NO_ALARM], [0.3, 0.4]]).resolve("error")
 
 
 def test_zero_is_refused_where_it_would_be_the_best_value():
     rows = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]], higher_is_better=False)
-    with pytest.raises(ParameterError, match="0 would be the best value; expected undefined = drop"):
+    with refused(ParameterError):
         rows.resolve()
     assert not rows.resolve("drop").higher_is_better
 
@@ -68,13 +69,13 @@ def test_zero_is_refused_where_it_would_be_the_best_value():
 def test_a_missing_cell_drops_its_set_whatever_undefined_counts_as(convention):
     full = table([[0.1, Missing("failed: out of memory")], [0.3, 0.4], [0.5, 0.6]]).resolve(convention)
     assert full.sets == ("set1", "set2")
-    assert full.notes == ("1 of 3 sets left out (set0): 'b' failed: out of memory",)
+    same_text(full.notes)
 
 
 def test_a_monitor_missing_everywhere_is_left_out_and_costs_no_set():
     full = table([[0.1, Missing(), 0.2], [0.3, Missing(), 0.4]]).resolve()
     assert (full.sets, full.monitors) == (("set0", "set1"), ("a", "c"))
-    assert full.notes == ("monitor 'b' is left out: on every set it was not run",)
+    same_text(full.notes)
 
 
 def test_a_cell_that_was_not_given_is_missing():
@@ -84,9 +85,7 @@ def test_a_cell_that_was_not_given_is_missing():
 
 def test_long_lists_in_notes_are_cut_and_counted():
     full = table([[0.1, NO_ALARM]] * 8).resolve()
-    assert full.notes == (
-        "'b' counts as 0 on 8 of 8 sets (set0, set1, set2, set3, set4 and 3 more): no alarm",
-    )
+    same_text(full.notes)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_nothing_at_all_is_undefined():
 
 def test_an_undefined_result_still_says_what_was_left_out():
     result = table([[0.1, NO_ALARM], [0.2, 0.3]]).resolve("drop")
-    assert result.notes == ("1 of 2 sets left out (set0): 'b' is undefined (no alarm)",)
+    same_text(result.notes)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6), st.sampled_from(["zero", "drop"]))
@@ -133,27 +132,27 @@ def test_every_cell_is_kept_or_accounted_for(rows, convention):
 
 
 def test_infinite_values_are_refused():
-    with pytest.raises(DataError, match=r"^mcc of 'a' on set 'set0' is inf; expected a finite number"):
+    with refused(DataError):
         table([[math.inf, 0.2], [0.3, 0.4]])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_full_table_takes_no_nan(bad):
-    with pytest.raises(DataError, match="expected a finite number"):
+    with refused(DataError):
         FullTable("mcc", ("x", "y"), ("a", "b"), ((0.1, bad), (0.2, 0.3)))
 
 
 def test_shapes_and_names_are_checked():
-    with pytest.raises(DataError, match="the monitor 'a' occurs twice"):
+    with refused(DataError):
         FullTable("mcc", ("x", "y"), ("a", "a"), ((0.1, 0.2), (0.2, 0.3)))
-    with pytest.raises(DataError, match="do not fill 2 sets x 2 monitors"):
+    with refused(DataError):
         FullTable("mcc", ("x", "y"), ("a", "b"), ((0.1, 0.2),))
-    with pytest.raises(DataError, match="expected two of each"):
+    with refused(DataError):
         FullTable("mcc", ("x",), ("a", "b"), ((0.1, 0.2),))
-    with pytest.raises(DataError, match="the cells do not fill"):
+    with refused(DataError):
         SetTable("mcc", ("x", "y"), ("a",), ((Measure(0.1),),))
 
 
 def test_an_unknown_convention_gets_a_suggestion():
-    with pytest.raises(ParameterError, match=r"^undefined = 'zeros'; did you mean 'zero'"):
+    with refused(ParameterError):
         table([[0.1, 0.2], [0.3, 0.4]]).resolve("zeros")

@@ -18,6 +18,7 @@ from farm.statistics.groups import groups_of
 from farm.statistics.letters import letters
 from farm.statistics.table import Undefined
 from farm.statistics.tukey import Tukey, studentized_p, tukey
+from tests.wording import refused, same_text
 
 # R's `warpbreaks` (Tippett 1950).
 BREAKS = {
@@ -67,10 +68,7 @@ def test_beside_another_factor_as_r_prints_it():
 
 def test_an_interaction_is_mentioned():
     found = tukey(anova(warpbreaks(), "value", ["wool", "tension"]), "tension")
-    assert found.notes == (
-        "how much the tension matters depends on the wool (wool x tension: p = 0.021); compare it for each "
-        "apart as well",
-    )
+    same_text(found.notes)
 
 
 @settings(max_examples=12)  # scipy's integrals take their time
@@ -155,11 +153,9 @@ def test_an_unbalanced_design_is_compared_under_the_same_conditions():
 
 def test_sentences():
     found = compared([[0.50, 0.54, 0.55], [0.49, 0.52, 0.51], [0.02, 0.01, -0.01]])
-    assert found.pair("m2", "m0").sentence.startswith("'m0' is above 'm2' by 0.523 (95 % interval 0.474 to ")
-    assert found.pair("m1", "m0").sentence.startswith(
-        "'m0' and 'm1' cannot be told apart: they differ by 0.0233"
-    )
-    with pytest.raises(ParameterError, match="'m0' and 'm9'; expected two of m0, m1, m2"):
+    same_text(found.pair("m2", "m0").sentence)
+    same_text(found.pair("m1", "m0").sentence)
+    with refused(ParameterError):
         found.pair("m0", "m9")
 
 
@@ -174,9 +170,9 @@ def test_what_cannot_be_compared_is_said():
     found = tukey(full, "tension")
     assert isinstance(found, Undefined)
     assert "have no run" in found.reason
-    with pytest.raises(ParameterError, match="factor 'tensoin' is unknown; did you mean 'tension'"):
+    with refused(ParameterError):
         tukey(full, "tensoin")
-    with pytest.raises(ParameterError, match="level = 95; expected a number between 0 and 1"):
+    with refused(ParameterError):
         tukey(full, "tension", 95)
 
 
@@ -226,9 +222,9 @@ def test_more_groups_than_latin_letters():
 
 
 def test_letters_refuse_what_they_cannot_place():
-    with pytest.raises(ParameterError, match="expected each once"):
+    with refused(ParameterError):
         letters(["a", "a"], [])
-    with pytest.raises(ParameterError, match="'a' and 'c' differ; expected two of"):
+    with refused(ParameterError):
         letters(["a", "b"], [("a", "c")])
-    with pytest.raises(ParameterError, match="'a' and 'a' differ"):
+    with refused(ParameterError):
         letters(["a", "b"], [("a", "a")])

@@ -15,6 +15,7 @@ from farm.testing.fakes import FakeMonitor, doubt, tiny_workload
 from farm.testing.small_benchmark import EXPERIMENT, benchmark_of, small_benchmark
 from farm.testing.small_system import SmallSystem
 from tests.testing.tiny_benchmark import tiny_benchmark, write_tiny
+from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +122,7 @@ def test_without_names_the_experiments_own_monitors_run(tiny: Benchmark) -> None
 
 
 def test_two_of_one_name_are_an_error(tiny: Benchmark) -> None:
-    with pytest.raises(ExperimentError, match="two monitors are called 'energy'"):
+    with refused(ExperimentError):
         tiny.run("energy", "energy")
 
 
@@ -129,7 +130,7 @@ def test_two_of_one_name_are_an_error(tiny: Benchmark) -> None:
     "failing", [{"fit": lambda data: 1 / 0}, {"score": lambda seen: np.full(len(seen), np.nan)}]
 )
 def test_a_monitor_that_fails_is_an_error(tiny: Benchmark, failing: dict[str, Any]) -> None:
-    with pytest.raises(ComponentFailure, match=r"monitor 'broken' (failed in fit|returned the score nan)"):
+    with refused(ComponentFailure):
         tiny.run("energy", FakeMonitor(**failing, name="broken"))
 
 
@@ -139,14 +140,14 @@ def test_a_monitor_that_fails_on_the_stream_alone_is_an_error(tiny: Benchmark) -
             raise RuntimeError("never saw so few")
         return doubt(seen)
 
-    with pytest.raises(ComponentFailure, match="never saw so few"):
+    with refused(ComponentFailure):
         tiny.run(FakeMonitor(score=only_large, name="naive"))
 
 
 def test_what_is_no_monitor_is_said() -> None:
-    with pytest.raises(ParameterError, match="3 is no monitor; expected a Monitor, its class, its name"):
+    with refused(ParameterError):
         made(3)  # type: ignore[arg-type]
-    with pytest.raises(UnknownNameError, match="did you mean 'energy'"):
+    with refused(UnknownNameError):
         made("energi")
 
 
@@ -155,7 +156,7 @@ def test_a_class_that_needs_parameters_is_said() -> None:
         def __init__(self, *, tau: float) -> None:
             super().__init__()
 
-    with pytest.raises(ParameterError, match=r"Demanding cannot be made without parameters .*'tau'"):
+    with refused(ParameterError):
         made(Demanding)
 
 
@@ -192,9 +193,9 @@ def test_an_experiment_is_found_from_the_root(tmp_path: Path) -> None:
         assert (found.experiment.seed, found.folder) == (7, tmp_path)
     assert benchmark_of("quickstart", tmp_path).experiment.name == "quickstart"
     assert benchmark_of(None, tmp_path) is small_benchmark()
-    with pytest.raises(ExperimentError, match=r"nothing\.yaml is not there"):
+    with refused(ExperimentError):
         benchmark_of("nothing.yaml", tmp_path)
-    with pytest.raises(ExperimentError, match="did you mean 'quickstart'"):
+    with refused(ExperimentError):
         benchmark_of("quikstart", tmp_path)
 
 

@@ -13,6 +13,7 @@ import torch  # noqa: F401 - an inner session forgets what it imports, and torch
 
 from farm.testing import assert_monitor, here, plugin
 from tests.testing.tiny_benchmark import tiny_benchmark, write_tiny
+from tests.wording import same_text
 
 pytest_plugins = ["pytester"]
 
@@ -239,7 +240,7 @@ def test_another_override_in_the_same_session_never_gets_the_wrong_data(on_tiny:
 def test_a_mistake_in_the_experiment_is_said_in_one_line(on_tiny: pytest.Pytester) -> None:
     write_tiny(on_tiny.path / "tiny.yaml", classifier="farm.testing.fakes:TinyModl")
     told = run_in(on_tiny, "def test_it(farm_run): farm_run('energy')", errors=0, failed=1)
-    assert "module 'farm.testing.fakes' has no 'TinyModl'; did you mean 'TinyModel'?" in told
+    same_text(told)
 
 
 def test_a_monitor_that_fails_fails_the_test(on_tiny: pytest.Pytester) -> None:
@@ -253,7 +254,7 @@ def test_a_monitor_that_fails_fails_the_test(on_tiny: pytest.Pytester) -> None:
         """,
         failed=1,
     )
-    assert "monitor 'broken' failed in fit: ZeroDivisionError: division by zero" in told
+    same_text(told)
 
 
 # The marker -------------------------------------------------------------------------------------------------
@@ -278,8 +279,7 @@ def test_criteria_pass_and_fail_with_their_evidence(on_tiny: pytest.Pytester) ->
         passed=1,
         failed=1,
     )
-    assert "overall.mcc >= 0.99 on each category [energy, novelty]: FAIL" in told
-    assert "overall.mcc >= 0.99 on each category [energy, noise]: FAIL" in told
+    same_text(told)
     assert "overall.mcc >= 0.5 on category:novelty [energy]" not in told
     assert "lower bound:" in told
     pictures = [Path(line.split("pictures:")[1].strip()) for line in told.splitlines() if "pictures:" in line]
@@ -397,7 +397,7 @@ def test_criteria_that_nothing_was_run_for_fail(on_tiny: pytest.Pytester) -> Non
         """,
         failed=1,
     )
-    assert "nothing to judge, since the test gave no monitor to farm_run" in told
+    same_text(told)
 
 
 def test_mistakes_in_the_marker_are_told_before_the_test_runs(on_tiny: pytest.Pytester) -> None:
@@ -422,12 +422,7 @@ def test_mistakes_in_the_marker_are_told_before_the_test_runs(on_tiny: pytest.Py
         """,
         failed=6,
     )
-    assert "measure 'overall.mcq' is not known; did you mean 'overall.mcc'?" in told
-    assert "the marker names no criterion" in told
-    assert "the marker has no 'undecide'; did you mean 'undecided'?" in told
-    assert "undecided is 'maybe'; expected 'fail' or 'pass'" in told
-    assert "criteria.yaml cannot be read" in told
-    assert "criterion 1 is 0.4; expected text" in told
+    same_text(told)
     assert not (on_tiny.path / "the test ran").exists()
 
 
@@ -443,7 +438,7 @@ def test_a_criterion_that_nothing_matches_fails_the_test(on_tiny: pytest.Pyteste
         """,
         failed=1,
     )
-    assert "nothing has category:nois; did you mean 'noise'?" in told
+    same_text(told)
 
 
 def test_criteria_stand_beside_what_else_a_test_says(on_tiny: pytest.Pytester) -> None:
@@ -494,7 +489,7 @@ def test_an_assertion_is_about_the_benchmark_of_the_test(on_tiny: pytest.Pyteste
         passed=1,
         failed=1,
     )
-    assert "overall.mcc >= 0.5 on category:noise at 95 % [energy]: FAIL" in told
+    same_text(told)
     (line,) = {line.split("pictures:")[1].strip() for line in told.splitlines() if "pictures:" in line}
     path = Path(line)
     assert path.is_file()
@@ -771,8 +766,8 @@ def test_the_summary_has_the_verdicts_and_the_sections_the_evidence(
         assert lines[0].startswith(
             "FAILED test_the_summary_has_the_verdicts_and_the_sections_the_evidence.py::"
         )
-        assert "Failed: overall.mcc >= 0.999 on each category [energy, " in lines[0]
-        assert "AssertionError: overall.mcc >= 0.5 on category:noise at 95 % [energy]: FAIL; " in lines[3]
+        same_text(lines[0])
+        same_text(lines[3])
         assert "two" in summary, "what is not ours is told as ever"
     first, second = [case.find("failure") for case in ElementTree.parse(junit).iter("testcase")][:2]
     for failure, n in ((first, 3), (second, 1)):

@@ -11,6 +11,7 @@ import pytest
 from farm.api import Context, check_workload
 from farm.errors import ParameterError
 from farm.workloads.digits import Digits
+from tests.wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +90,13 @@ def test_the_seed_decides_who_is_where(digits):
 
 @pytest.mark.parametrize("value", [7, 0, 8.5, "32", True])
 def test_a_bad_size_is_named(value):
-    with pytest.raises(ParameterError, match=r"^size is .*; expected a whole number of at least 8$"):
+    with refused(ParameterError):
         Digits(size=value)
 
 
 @pytest.mark.parametrize("value", [0, 2, 4, 3.0, "3", True])
 def test_a_bad_number_of_channels_is_named(value):
-    with pytest.raises(ParameterError, match=r"^channels is .*; expected 1 or 3$"):
+    with refused(ParameterError):
         Digits(channels=value)
 
 

@@ -9,6 +9,7 @@ from farm.api import Context
 from farm.errors import ParameterError
 from farm.testbed import Testbed
 from farm.workloads.noise import NoiseNormal, NoiseUniform
+from tests.wording import refused
 
 KINDS = (NoiseUniform, NoiseNormal)
 
@@ -59,16 +60,16 @@ def test_normal_is_normal_and_clipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"n": 1}, "n is 1; expected a whole number of at least 2"),
-        ({"size": 0}, "size is 0"),
-        ({"size": [8]}, r"size is \[8\]; expected one whole number, or height and width"),
-        ({"channels": 2}, "channels is 2; expected 1 or 3"),
+        {"n": 1},
+        {"size": 0},
+        {"size": [8]},
+        {"channels": 2},
     ],
 )
-def test_parameters_out_of_range(parameters, message) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_parameters_out_of_range(parameters) -> None:
+    with refused(ParameterError):
         NoiseUniform(**parameters)
 
 

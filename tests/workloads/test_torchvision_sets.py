@@ -12,6 +12,7 @@ from PIL import Image
 from farm.api import Context
 from farm.errors import DataError, ParameterError, RequirementError
 from farm.workloads.torchvision_sets import TorchvisionSet
+from tests.wording import refused
 from tests.workloads import image_makers as make
 
 N = {True: 40, False: 12}
@@ -129,13 +130,13 @@ def test_gtsrb_is_split_by_track(torchvision, tmp_path) -> None:
     assert set(np.unique(workload.train.groups)) & set(np.unique(workload.validation.groups)) == set()
     assert workload.train.ids[0].startswith("gtsrb/gtsrb/GTSRB/00000/0000")
     assert len(set(workload.test.groups)) == len(workload.test) == 5
-    with pytest.raises(DataError, match="set size to resize all"):
+    with refused(DataError):
         load("GTSRB", tmp_path)
 
 
 def test_gtsrb_without_file_names_is_refused(torchvision, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(torchvision, "GTSRB", STL10)
-    with pytest.raises(DataError, match="does not tell the names of GTSRB's files, and so no tracks"):
+    with refused(DataError):
         load("GTSRB", tmp_path, size=[8, 8])
 
 
@@ -150,9 +151,9 @@ def test_copies_may_be_dropped(torchvision, tmp_path, monkeypatch) -> None:
 
 
 def test_a_set_that_is_not_there_is_told(torchvision, tmp_path) -> None:
-    with pytest.raises(DataError, match=r"CIFAR100 \(train\) cannot be opened in .*set download: true"):
+    with refused(DataError):
         load("CIFAR100", tmp_path)
-    with pytest.raises(DataError, match=r"workload 'torchvision-set': '.*gone' is not there"):
+    with refused(DataError):
         load("CIFAR10", tmp_path / "gone")
 
 
@@ -164,7 +165,7 @@ def test_download_is_passed_on_and_needs_no_folder(torchvision, tmp_path) -> Non
 def test_without_torchvision_the_extra_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "torchvision", None)
     monkeypatch.delitem(sys.modules, "torchvision.datasets", raising=False)
-    with pytest.raises(RequirementError, match=r"try: pip install 'farm-testbed\[vision\]'"):
+    with refused(RequirementError):
         load("CIFAR10", tmp_path)
 
 
@@ -175,10 +176,10 @@ def test_a_torchvision_that_breaks_on_import_is_told(tmp_path, monkeypatch) -> N
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "torchvision", raising=False)
     monkeypatch.delitem(sys.modules, "torchvision.datasets", raising=False)
-    with pytest.raises(RequirementError, match=r"cannot be imported \(RuntimeError: operator.*built for the"):
+    with refused(RequirementError):
         load("CIFAR10", tmp_path)
 
 
 def test_an_unknown_dataset_is_told() -> None:
-    with pytest.raises(ParameterError, match="dataset is 'Imagenet'; expected one of: GTSRB, CIFAR10"):
+    with refused(ParameterError):
         TorchvisionSet(dataset="Imagenet", root="x")

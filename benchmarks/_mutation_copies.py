@@ -144,7 +144,8 @@ class Copy:
             own["PYTHONPATH"] = str(self.tree)
             if data.is_dir():
                 own["FARM_DATA"] = str(data)
-        return {**os.environ, **own}
+        # Without byte code, every run would compile all sources and rewrite all tests again.
+        return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | own
 
     def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:
         for folder, folders, files in os.walk(self.tree):
@@ -176,7 +177,7 @@ def copy_tree(root: Path, to: Path) -> None:
 
 @cache
 def can_mount() -> tuple[str, ...]:
-    """Give the command that has a copy in the project's place for its own processes; nothing if none works."""
+    """Return the command that puts a copy in the project's place for its own processes, if one works."""
     for command in (NEW_SYSTEM, (*NEW_SYSTEM, "--map-root-user")):
         here = str(ZYGOTE.parent)
         try:

@@ -43,7 +43,7 @@ FLIPPED = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """A test of one of these is negated by its changed operator."""
 TYPING = {"Literal", "Annotated", "TypeVar", "NewType"}
 DECLARED = {"frozen", "slots", "kw_only", "strict", "help", "metavar", "stacklevel"}
-"""Arguments that promise (of a dataclass, of `zip`) or inform (of a parser, a warning), and compute nothing."""
+"""Arguments that promise (of a dataclass, of `zip`) or inform (of a parser), and compute nothing."""
 
 
 @dataclass(frozen=True)

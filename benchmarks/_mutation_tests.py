@@ -6,7 +6,7 @@ import ast
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -92,7 +92,9 @@ class Project:
         folder = source.parent.relative_to(self.root).parts
         stem = source.stem.lstrip("_") if source.stem != "__init__" else folder[-1]
         tests = self.root / "tests"
-        mirrored = tests.joinpath(*folder) if tests.joinpath(*folder).is_dir() else tests.joinpath(*folder[1:])
+        mirrored = (
+            tests.joinpath(*folder) if tests.joinpath(*folder).is_dir() else tests.joinpath(*folder[1:])
+        )
         name = test.stem.removeprefix("test_")
         alike = name == stem or name.startswith(f"{stem}_")
         if alike and test.parent == mirrored:
@@ -211,14 +213,6 @@ class Project:
     @cached_property
     def _trees(self) -> dict[Path, ast.AST]:
         return {}
-
-
-def within(tests: Iterable[Tests], seconds: Mapping[Tests, float], budget: float) -> list[Tests]:
-    """Leave out the slowest tests until the rest fits a budget of seconds; one stays in any case."""
-    kept = [each for each in tests if each in seconds]
-    while len(kept) > 1 and sum(seconds[each] for each in kept) > budget:
-        kept.remove(max(kept, key=lambda each: seconds[each]))
-    return kept
 
 
 def _dotted(path: Path) -> str:

@@ -1,11 +1,12 @@
 """A process that has imported what is slow to import, and forks one child for every run of tests.
 
-`python _mutation_zygote.py HOME MODULES...` reads one JSON request a line and answers each by a line. It never
-imports the project itself: a child does, afresh, from HOME, and so sees what has just been changed there.
+`python _mutation_zygote.py HOME MODULES...` reads one JSON request a line and answers each by a line. It
+never imports the project itself: a child does, afresh, from HOME, and so sees what was just changed there.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -74,7 +75,7 @@ def run_tests(arguments: list[str], told: Path, log: Path) -> None:
         import pytest
 
         code = int(pytest.main(arguments, [outcomes]))
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever ends a child is told
         traceback.print_exc()
     finally:
         told.write_text(json.dumps({"failed": outcomes.failed, "passed": outcomes.passed}), encoding="utf-8")
@@ -134,6 +135,7 @@ def main() -> None:
     sys.path[0] = home
     import_all(modules)
     os.chdir(home)
+    gc.freeze()
     print(json.dumps("ready"), flush=True)
     serve(alone)
 

@@ -21,19 +21,19 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 
-from benchmarks._mutation_copies import Copy, Run, copy_tree
+from benchmarks._mutation_copies import NO_TESTS, Copy, Run, copy_tree
 from benchmarks._mutation_places import Mutant, mutants_in
-from benchmarks._mutation_tests import Project, Tests, within
+from benchmarks._mutation_tests import Project, Tests
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = Path(__file__).with_name("equivalent_mutations.yaml")
@@ -41,9 +41,6 @@ TIMES, GRACE = 3.0, 20.0
 """A mutant may take so many times as long as its tests need, and so many seconds more."""
 LONGEST = 300.0
 """Tests of one file that take more seconds than this are left out."""
-
-Item = TypeVar("Item")
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -54,17 +51,19 @@ class Outcome:
     tests: Sequence[Tests]
     killed_by: str | None
     """The test that failed, or why nothing more could run; None for a survivor."""
-    timed_out: bool = False
+    timed_out: bool
+    seconds: float
 
 
-@dataclass
-class Judged:
-    """What is known of tests without any mutant."""
+@dataclass(frozen=True)
+class Unchanged:
+    """What tests do without any mutant."""
 
-    seconds: dict[Tests, float] = field(default_factory=dict)
-    """How long those take that can be used."""
-    failing: dict[Tests, Sequence[str]] = field(default_factory=dict)
-    """Tests that fail, which are left out; all of a file where it says so itself."""
+    seconds: float
+    failing: Sequence[str] = ()
+    """Those that fail all the same, which are left out."""
+    useless: str = ""
+    """Why the whole file is left out."""
 
 
 def package_of(file: str) -> str:
@@ -83,19 +82,19 @@ def drawn(mutants: Sequence[Mutant], n: int, seed: int) -> list[Mutant]:
     by_rest = sorted(exact, key=lambda package: numbers[package] - exact[package])
     for package in by_rest[: n - sum(numbers.values())]:
         numbers[package] += 1
-    return [
+    found = [
         mutant
         for package, number in numbers.items()
         for mutant in random.Random(f"{seed} {package}").sample(by_package[package], number)
     ]
+    random.Random(seed).shuffle(found)  # so that those tested at the same time rarely share their tests
+    return found
 
 
 def equivalents(path: Path) -> dict[tuple[str, str, str], str]:
-    """Read which changes change no result: by file, changed lines and what they become, each with its reason."""
+    """Read which changes change no result, and why: by file, changed lines and what they become."""
     listed = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return {
-        (one["file"], _flat(one["text"]), _flat(one["change"])): one["why"] for one in listed or ()
-    }
+    return {(one["file"], _flat(one["text"]), _flat(one["change"])): one["why"] for one in listed or ()}
 
 
 def key_of(mutant: Mutant) -> tuple[str, str, str]:
@@ -107,85 +106,73 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-class Workers:
-    """Copies of the project that work at the same time."""
+class Session:
+    """Judges mutants in several copies at once, and says how far it is."""
 
-    def __init__(self, copies: Iterable[Copy]) -> None:
+    def __init__(self, copies: Sequence[Copy], budget: float) -> None:
+        self._budget, self._workers = budget, len(copies)
         self._free: SimpleQueue[Copy] = SimpleQueue()
-        self._n = 0
         for copy in copies:
             self._free.put(copy)
-            self._n += 1
-
-    def each(self, work: Callable[[Copy, Item], Found], items: Iterable[Item]) -> list[Found]:
-        """Do some work for every item, in any free copy; give what came of it in the items' order."""
-
-        def one(item: Item) -> Found:
-            copy = self._free.get()
-            try:
-                return work(copy, item)
-            finally:
-                self._free.put(copy)
-
-        with ThreadPoolExecutor(self._n) as pool:
-            return list(pool.map(one, items))
-
-
-class Session:
-    """Judges tests and mutants, and says how far it is."""
-
-    def __init__(self, workers: Workers, budget: float) -> None:
-        self._workers, self._budget = workers, budget
-        self._lock = threading.Lock()
-        self.judged = Judged()
-
-    def judge_tests(self, every: Sequence[Tests]) -> None:
-        """Run tests without any mutant: what they take, and which of them fail."""
-
-        def run(copy: Copy, tests: Tests) -> None:
-            found = copy.run(tests, LONGEST)
-            with self._lock:
-                self._note(tests, found)
-            self._say(f"{tests}: {found.seconds:.1f} s" + (f", failing {found.failed}" if found.failed else ""))
-
-        self._workers.each(run, every)
-
-    def _note(self, tests: Tests, found: Run) -> None:
-        whole = any("::" not in name for name in found.failed)
-        if found.failed or found.code not in (0, 1, 5):
-            useless = whole or found.code not in (0, 1)
-            self.judged.failing[tests] = [str(tests)] if useless else found.failed
-            if useless:
-                return
-        if found.passed:
-            self.judged.seconds[tests] = found.seconds
+        self._locks: dict[Tests, threading.Lock] = defaultdict(threading.Lock)
+        self.unchanged: dict[Tests, Unchanged] = {}
 
     def judge(self, mutants: Sequence[Mutant], tests_of: Mapping[str, Sequence[Tests]]) -> list[Outcome]:
         """Run the tests of every mutant, until one fails."""
 
-        def run(copy: Copy, mutant: Mutant) -> Outcome:
-            chosen = within(tests_of[mutant.file], self.judged.seconds, self._budget)
-            with copy.changed(mutant):
-                outcome = self._of(copy, mutant, chosen)
-            told = "time out" if outcome.timed_out else outcome.killed_by
-            self._say(f"killed by {told}" if told else f"survived {len(chosen)} test files\n{mutant.as_diff()}")
+        def judged(mutant: Mutant) -> Outcome:
+            copy = self._free.get()
+            try:
+                outcome = self._outcome(copy, mutant, tests_of[mutant.file])
+            finally:
+                self._free.put(copy)
+            end = "survived" if outcome.killed_by is None else f"killed by {outcome.killed_by}"
+            _say(f"{mutant.as_diff()}\n{end}, {outcome.seconds:.1f} s")
             return outcome
 
-        return self._workers.each(run, mutants)
+        with ThreadPoolExecutor(self._workers) as pool:
+            return list(pool.map(judged, mutants))
 
-    def _of(self, copy: Copy, mutant: Mutant, chosen: Sequence[Tests]) -> Outcome:
-        for tests in chosen:
-            left_out = [f"--deselect={name}" for name in self.judged.failing.get(tests, ())]
-            limit = TIMES * self.judged.seconds[tests] + GRACE
-            found = copy.run(tests, limit, "-x", *left_out)
+    def _outcome(self, copy: Copy, mutant: Mutant, every: Iterable[Tests]) -> Outcome:
+        """Run test files one by one, as many as fit the budget; the first that can be used in any case."""
+        used: list[Tests] = []
+        needed, spent = 0.0, 0.0
+        for tests in every:
+            unchanged = self._look_at(copy, tests)
+            if unchanged.useless or (used and needed + unchanged.seconds > self._budget):
+                continue
+            used.append(tests)
+            needed += unchanged.seconds
+            left_out = [f"--deselect={name}" for name in unchanged.failing]
+            with copy.changed(mutant):
+                found = copy.run(tests, TIMES * unchanged.seconds + GRACE, "-x", *left_out)
+            spent += found.seconds
             if not found.found_nothing:
                 by = found.failed[0] if found.failed else f"{tests}, which ended with {found.code}"
-                return Outcome(mutant, chosen, by, timed_out=found.code is None)
-        return Outcome(mutant, chosen, None)
+                return Outcome(mutant, used, by, found.code is None, spent)
+        return Outcome(mutant, used, None, False, spent)
 
-    def _say(self, text: str) -> None:
-        with self._lock:
-            print(text, file=sys.stderr, flush=True)
+    def _look_at(self, copy: Copy, tests: Tests) -> Unchanged:
+        """Run tests without any mutant, once for all mutants."""
+        with self._locks[tests]:
+            if tests not in self.unchanged:
+                self.unchanged[tests] = found = _unchanged(tests, copy.run(tests, LONGEST))
+                _say(f"{tests}: {found.seconds:.1f} s {found.useless}{' '.join(found.failing)}")
+            return self.unchanged[tests]
+
+
+def _unchanged(tests: Tests, found: Run) -> Unchanged:
+    if found.code is None:
+        return Unchanged(found.seconds, useless=f"takes longer than {LONGEST:.0f} s")
+    if found.code not in (0, 1, NO_TESTS) or any("::" not in name for name in found.failed):
+        return Unchanged(found.seconds, useless=f"ends with {found.code}: {' '.join(found.failed)}")
+    if not found.passed:
+        return Unchanged(found.seconds, useless="has no test that passes")
+    return Unchanged(found.seconds, found.failed)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -215,8 +202,7 @@ def measure(root: Path, asked: Asked, listed: Mapping[tuple[str, str, str], str]
             (folder / str(number)).mkdir()
             copy = Copy(root, project.root, folder / str(number), project.third_party)
             copies.append(stack.enter_context(copy))
-        session = Session(Workers(copies), asked.budget)
-        session.judge_tests(list(dict.fromkeys(each for tests in tests_of.values() for each in tests)))
+        session = Session(copies, asked.budget)
         outcomes = session.judge(tested, tests_of)
     report = told(outcomes, [mutant for mutant in sample if key_of(mutant) in listed], listed)
     stale = {key for key in listed if key[0].startswith(asked.only)} - {key_of(mutant) for mutant in mutants}
@@ -225,12 +211,17 @@ def measure(root: Path, asked: Asked, listed: Mapping[tuple[str, str, str], str]
         numbers["places"] = places[package]
     return {
         **report,
-        "failing_unchanged": sorted({name for names in session.judged.failing.values() for name in names}),
+        "failing_unchanged": _left_out(session.unchanged),
         "no_longer_there": [dict(zip(("file", "text", "change"), key, strict=True)) for key in sorted(stale)],
         "seed": asked.seed,
         "n": len(sample),
         "seconds": round(time.monotonic() - started, 1),
     }
+
+
+def _left_out(unchanged: Mapping[Tests, Unchanged]) -> list[str]:
+    whole = {f"{tests} {each.useless}" for tests, each in unchanged.items() if each.useless}
+    return sorted(whole.union(*(each.failing for each in unchanged.values())))
 
 
 def told(
@@ -280,7 +271,10 @@ def summary(report: Mapping[str, Any]) -> str:
     for package, numbers in report["by_package"].items():
         tested = numbers["killed"] + numbers["survived"]
         lines.append(f"{package}: {numbers['killed']} of {tested} killed; {numbers['places']} places")
-    lines += [f"fails without any mistake, left out: {name}" for name in report["failing_unchanged"]]
+    lines += [
+        f"fails or cannot be used without any mistake, left out: {name}"
+        for name in report["failing_unchanged"]
+    ]
     lines += [
         f"listed as equivalent, no longer there: {one['file']}: {one['text']}"
         for one in report["no_longer_there"]
@@ -288,8 +282,8 @@ def summary(report: Mapping[str, Any]) -> str:
     tested = report["killed"] + len(report["survived"])
     share = f"{100 * report['share']:.1f} %" if tested else "none"
     lines.append(
-        f"{share} killed: {report['killed']} of {tested}, {report['timed_out']} of them by running into the time "
-        f"limit; {len(report['equivalent'])} equivalent ones left out; seed {report['seed']}, "
+        f"{share} killed: {report['killed']} of {tested}, {report['timed_out']} of them by running into the "
+        f"time limit; {len(report['equivalent'])} equivalent ones left out; seed {report['seed']}, "
         f"{report['seconds']:.0f} s"
     )
     return "\n".join(lines)
@@ -304,7 +298,9 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=200, help="how many places to draw; default: 200")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the report")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", default="", metavar="PATHPREFIX", help="such as farm/campaign or monitors/oob")
+    parser.add_argument(
+        "--only", default="", metavar="PATHPREFIX", help="such as farm/campaign or monitors/oob"
+    )
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests a mutant; default: 60")
     options = parser.parse_args()
     asked = Asked(options.n, options.seed, options.only, options.workers, options.budget)

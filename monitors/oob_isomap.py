@@ -70,7 +70,10 @@ class OutsideTheBoxIsomap(BoxMonitor):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 k = min(self._neighbours, len(points) - 1)
-                isomap = Isomap(n_neighbors=k, n_components=self._dimensions).fit(points)
+                # The solver that it takes by itself for more than 200 points starts at random.
+                isomap = Isomap(n_neighbors=k, n_components=self._dimensions, eigen_solver="dense").fit(
+                    points
+                )
             # scikit-learn joins a neighbourhood graph that falls apart, and warns; we count.
             joined += any("connected components" in str(w.message) for w in caught)
             parts |= {f"{label}.{name}": array for name, array in _as_arrays(isomap, points).items()}

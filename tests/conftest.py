@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+
+# Before anything computes, and for every process that a test starts: two processes of two threads each would
+# wait for one another on two cores.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
 
 import pytest
 from hypothesis import settings
@@ -12,6 +18,10 @@ from hypothesis import settings
 from farm.api import Context, Workload
 from farm.testing.fakes import FakeClassifier, TinyModel, tiny_workload
 from tests.wording import WORDING, module_of, name_of
+
+# Whoever runs the tests in the background may have Ctrl-C ignored, which new processes would take over.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples every time, and none called slow because the machine is busy.
 settings.register_profile("farm", derandomize=True, deadline=None, database=None, max_examples=60)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from farm.cli import main
-from farm.readouts import Readouts
+from farm.testing import make_readouts
 from tests.wording import same_text
 
 
@@ -19,31 +18,20 @@ def save(folder, seed: int, skills: dict[str, float | None]) -> str:
     n = 600
     fault = np.array([None, "fog", "noise"], dtype=object)[np.arange(n) % 3]
     is_ood = fault != None  # noqa: E711 - element by element
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "label": np.where(is_ood, -1, 0),
-            "predicted": 0,
-            "is_ood": is_ood,
-            "faultload": fault,
-            "category": np.where(is_ood, "shift", None),
-            "severity": np.nan,
-            "track": [f"t{i}" for i in range(n)],
-        }
-    )
-    tables = []
+    alarms = {}
     for name, skill in skills.items():
-        alarm = rng.random(n) < (0.0 if skill is None else np.where(is_ood, skill, 0.05))
-        tables.append(
-            pd.DataFrame({"position": np.arange(n), "monitor": name, "alarm": alarm, "cancelled": alarm})
-        )
-    run = {
-        "workload": {"name": "signs"},
-        "classifier": {"name": "lenet"},
-        "seed": seed,
-        "monitors": [{"name": name, "failure": None} for name in skills],
-    }
-    Readouts(instances, pd.concat(tables, ignore_index=True), run).save(folder)
+        alarms[name] = rng.random(n) < (0.0 if skill is None else np.where(is_ood, skill, 0.05))
+    run = {"workload": {"name": "signs"}, "classifier": {"name": "lenet"}, "seed": seed}
+    made = make_readouts(
+        {name: {"alarm": alarm, "cancelled": alarm} for name, alarm in alarms.items()},
+        label=np.where(is_ood, -1, 0),
+        is_ood=is_ood,
+        faultload=fault,
+        severity=np.nan,
+        track=[f"t{i}" for i in range(n)],
+        run=run,
+    )
+    made.save(folder)
     return str(folder)
 
 

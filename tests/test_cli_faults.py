@@ -156,11 +156,11 @@ def test_an_endless_stream_ends_with_ctrl_c_and_tells_what_it_saw(experiment):
         [*FARM, "stream", path, "--live"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while "instances" not in process.stderr.readline() and time.monotonic() < deadline:
         pass
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "1 onsets" in out or "0 onsets" in out
     assert "Traceback" not in err

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import sys
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +52,17 @@ class Level(Monitor):
 '''
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """Two classes, dark and bright, a monitor of brightness, and some images."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "theirs.py").write_text(MODULE)
+EXPERIMENT: dict[str, Any] = {
+    "workload": {"name": "npz", "path": "data.npz"},
+    "classifier": {"name": "function", "function": "theirs:predict"},
+    "monitors": [{"name": "theirs:Level", "as": "level"}],
+    "calibration": {"method": "id-extreme"},
+}
+
+
+def furnish(place: Path) -> None:
+    """Put down two classes, dark and bright, a monitor of brightness, and some images."""
+    (place / "theirs.py").write_text(MODULE)
     rng = np.random.default_rng(0)
     made: dict[str, np.ndarray] = {}
     for split, n in (("train", 80), ("test", 20)):
@@ -62,11 +70,19 @@ def folder(tmp_path, monkeypatch) -> Path:
         dark = rng.integers(0, 100, (n, 8, 8, 3), dtype=np.uint8)
         made[f"x_{split}"] = dark + np.uint8(150) * labels[:, None, None, None].astype(np.uint8)
         made[f"y_{split}"] = labels
-    np.savez(tmp_path / "data.npz", **made)
-    (tmp_path / "images").mkdir()
+    np.savez(place / "data.npz", **made)
+    (place / "images").mkdir()
     for name, image in (("dark", made["x_test"][0]), ("bright", made["x_test"][1])):
-        Image.fromarray(image).save(tmp_path / "images" / f"{name}.png")
-    Image.new("RGB", (8, 8), (255, 255, 255)).save(tmp_path / "images" / "white.png")
+        Image.fromarray(image).save(place / "images" / f"{name}.png")
+    Image.new("RGB", (8, 8), (255, 255, 255)).save(place / "images" / "white.png")
+    (place / "mine.yaml").write_text(yaml.safe_dump(EXPERIMENT))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Give a furnished folder, in which we are."""
+    monkeypatch.chdir(tmp_path)
+    furnish(tmp_path)
     yield tmp_path
     sys.modules.pop("theirs", None)
 
@@ -74,22 +90,26 @@ def folder(tmp_path, monkeypatch) -> Path:
 @pytest.fixture
 def write(folder):
     def experiment(**changed: Any) -> str:
-        values = {
-            "workload": {"name": "npz", "path": "data.npz"},
-            "classifier": {"name": "function", "function": "theirs:predict"},
-            "monitors": [{"name": "theirs:Level", "as": "level"}],
-            "calibration": {"method": "id-extreme"},
-        }
-        (folder / "mine.yaml").write_text(yaml.safe_dump(values | changed))
+        (folder / "mine.yaml").write_text(yaml.safe_dump(EXPERIMENT | changed))
         return "mine.yaml"
 
     return experiment
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory) -> Path:
+    """Fit a guard once; nobody changes it."""
+    place = tmp_path_factory.mktemp("fitted")
+    furnish(place)
+    with chdir(place):
+        assert main(["fit", "mine.yaml", "--out", "guard", "--quiet"]) == 0
+    sys.modules.pop("theirs", None)
+    return place / "guard"
+
+
 @pytest.fixture
-def guard(write, capsys) -> str:
-    assert main(["fit", write(), "--out", "guard", "--quiet"]) == 0
-    capsys.readouterr()
+def guard(fitted, folder) -> str:
+    shutil.copytree(fitted, folder / "guard")
     return "guard"
 
 

@@ -12,10 +12,22 @@ from pathlib import Path
 import pytest
 
 from farm.cli import main
-from farm.testing import RULES
+from farm.testing import RULES, new_process
 from tests.wording import same_text
 
-FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
+FIRST_MINUTE = """
+import sys
+import pytest
+from farm.cli import main
+
+print("@ pytest", flush=True)
+codes = [int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]))]
+for command in (["list", "monitors"], ["describe", "monitor", "far-off"], ["test-monitor", "far-off"]):
+    print("@", *command, flush=True)
+    codes.append(main(command))
+raise SystemExit(any(codes))
+"""
+"""What its author does in a shell, without starting Python for each command anew."""
 
 MINE = '''
 import numpy as np
@@ -50,6 +62,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def restored_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the kit a new process where a test is about what is printed, not about that."""
+    monkeypatch.setattr(new_process, "_not_found_there", lambda trial: "it is not asked for")
+
+
 def fails(capsys, *arguments: str) -> str:
     """Give the one line that the command says when it is used wrongly."""
     assert main(arguments) == 2
@@ -68,7 +86,7 @@ def test_a_monitor_of_the_current_folder_is_checked(here, capsys) -> None:
     assert "passed   scores-as-well-in-a-new-process" in lines  # and not in this one only
 
 
-def test_a_broken_rule_is_told_with_what_it_says_and_the_exit_code_is_1(here, capsys) -> None:
+def test_a_broken_rule_is_told_with_what_it_says_and_the_exit_code_is_1(here, restored_here, capsys) -> None:
     assert main(["test-monitor", "my_own:Mine", "--set", "sign=-1"]) == 1
     lines = capsys.readouterr().out.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("failed"))
@@ -77,7 +95,7 @@ def test_a_broken_rule_is_told_with_what_it_says_and_the_exit_code_is_1(here, ca
     same_text(lines[-1])
 
 
-def test_as_json_it_has_the_parameters_and_every_rule(capsys) -> None:
+def test_as_json_it_has_the_parameters_and_every_rule(restored_here, capsys) -> None:
     assert main(["test-monitor", "random", "--set", "rate=0.5", "--format", "json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["monitor"] == "random"
@@ -158,17 +176,21 @@ def test_a_new_package_works_from_the_first_minute(here, capsys) -> None:
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
     installed = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(package)])}
 
-    def run(*command: str) -> str:
-        done = subprocess.run(
-            command, cwd=package, env=installed, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    assert " passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    assert "far-off: far_off.monitor:FarOff" in run(*FARM, "list", "monitors")
-    same_text(run(*FARM, "describe", "monitor", "far-off"))
-    same_text(run(*FARM, "test-monitor", "far-off"))
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_MINUTE],
+        cwd=package,
+        env=installed,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, *parts = done.stdout.split("@ ")
+    said = dict(part.split("\n", 1) for part in parts)
+    assert " passed" in said["pytest"]
+    assert "far-off: far_off.monitor:FarOff" in said["list monitors"]
+    same_text(said["describe monitor far-off"])
+    same_text(said["test-monitor far-off"])
 
 
 def test_describe_tells_what_a_monitor_needs(capsys) -> None:

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from farm.cli import main
 from farm.measures import wilson
 from farm.readouts import Readouts
 from farm.statistics.planning import instances_for_half_width
+from farm.testing import make_readouts
 from tests.wording import same_text
 
 
@@ -30,30 +30,19 @@ def answer(capsys, *arguments) -> dict:
 
 def readouts(*, is_ood=True, tracks=False, episodes=None) -> Readouts:
     """Give 100 ID and twice 40 OOD instances; `odin` errs on 10 ID, 8 fog and 4 snow, `broken` failed."""
-    n = 180
     fault = np.repeat(["", "fog", "snow"], [100, 40, 40])
     ood = fault != ""
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "label": 0,
-            "predicted": 0,
-            "is_ood": ood,
-            "faultload": np.where(ood, fault, None),
-            "category": np.where(ood, "shift", None),
-            "severity": np.where(ood, 2.0, np.nan),
-            "track": [f"t{i // 3}" if tracks else f"t{i}" for i in range(n)],
-        }
-    )
-    if not is_ood:
-        instances = instances.drop(columns="is_ood")
-    if episodes is not None:
-        instances["episode"] = episodes
     alarm = ood.copy()
     alarm[[*range(10), *range(100, 108), *range(140, 144)]] ^= True
-    alarms = pd.DataFrame({"position": np.arange(n), "monitor": "odin", "alarm": alarm})
-    run = {"monitors": [{"name": "odin"}, {"name": "broken", "failure": "it raised"}]}
-    return Readouts(instances, alarms, run)
+    return make_readouts(
+        {"odin": alarm, "broken": "it raised"},
+        is_ood=ood if is_ood else None,
+        faultload=np.where(ood, fault, None),
+        category=np.where(ood, "shift", None),
+        severity=np.where(ood, 2.0, np.nan),
+        track=[f"t{i // 3 if tracks else i}" for i in range(180)],
+        episode=episodes,
+    )
 
 
 @pytest.fixture

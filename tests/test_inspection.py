@@ -15,6 +15,7 @@ from farm.errors import DataError, ExperimentError
 from farm.inspection import Run, along_time, at_share, confidence, costs, pair, per_class, ranking
 from farm.readouts import Readouts
 from farm.report.looks import render_looks
+from farm.testing import make_readouts
 from tests.wording import refused, same_text
 
 LABEL = np.array([0, 0, 1, 1, -1, -1])
@@ -23,29 +24,18 @@ ALARM = np.array([False, True, False, True, True, False])
 
 
 def readouts(**more) -> Readouts:
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(6),
-            "label": LABEL,
-            "predicted": PREDICTED,
-            "confidence": [0.9, 0.6, 0.8, 0.7, 0.9, 0.5],
-            "is_ood": LABEL < 0,
-            "faultload": None,
-            "category": None,
-            "severity": np.nan,
-        }
+    said = {"alarm": ALARM, "cancelled": ALARM, "score": [0.1, 0.9, 0.2, 0.8, 0.7, 0.3]}
+    return make_readouts(
+        {"mine": said},
+        label=LABEL,
+        predicted=PREDICTED,
+        confidence=[0.9, 0.6, 0.8, 0.7, 0.9, 0.5],
+        is_ood=LABEL < 0,
+        faultload=None,
+        category=None,
+        severity=None,
+        run={"classes": ["stop", "yield"], **more},
     )
-    alarms = pd.DataFrame(
-        {
-            "position": np.arange(6),
-            "monitor": "mine",
-            "alarm": ALARM,
-            "cancelled": ALARM,
-            "score": [0.1, 0.9, 0.2, 0.8, 0.7, 0.3],
-        }
-    )
-    run = {"classes": ["stop", "yield"], "monitors": [{"name": "mine", "failure": None}], **more}
-    return Readouts(instances, alarms, run)
 
 
 @pytest.fixture

@@ -47,12 +47,13 @@ def test_an_error_comes_after_the_items_before_it():
 
 
 def test_work_overlaps():
+    begun = [threading.Event() for _ in range(4)]
+
     def make():
-        for i in range(10):
-            time.sleep(0.02)
+        for i, event in enumerate(begun):
+            event.set()
             yield i
 
-    start = time.perf_counter()
-    for _ in ahead(make()):
-        time.sleep(0.02)
-    assert time.perf_counter() - start < 0.36  # one after the other would take 0.40
+    for i in ahead(make()):
+        # The next item is made while this one is held, not only when it is asked for.
+        assert begun[min(i + 1, 3)].wait(60)

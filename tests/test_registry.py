@@ -18,7 +18,7 @@ import pytest
 
 from farm import api, registry
 from farm.errors import ExperimentError, ParameterError, UnknownNameError
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 KINDS = tuple(registry.BASES)
 BUILT_IN = [
@@ -27,7 +27,6 @@ BUILT_IN = [
     for name, entry in registry.entries(kind).items()
     if entry.owner == registry.OURS
 ]
-built_in = pytest.mark.parametrize(("kind", "name"), BUILT_IN, ids=[f"{k}-{n}" for k, n in BUILT_IN])
 
 
 def python(code, folder, **environment):
@@ -56,48 +55,55 @@ def test_something_of_every_kind_ships():
     assert {kind for kind, _ in BUILT_IN} == set(KINDS)
 
 
-@built_in
-def test_a_registered_name_loads_and_is_of_its_kind(kind, name):
-    assert issubclass(registry.component_class(kind, name), registry.BASES[kind])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_component_of_a_kind_keeps_the_rules(kind):
+    broken, refusals = [], []
+    for name in (own for of, own in BUILT_IN if of == kind):
+        cls = registry.component_class(kind, name)
+        if not issubclass(cls, registry.BASES[kind]):
+            broken.append(f"{name}: it is no {kind}")
+        broken += [f"{name}: {what}" for what in (*undescribed(cls), *changeable(cls))]
+        parameters = api.parameters_of(cls)
+        if any(p.default is inspect.Parameter.empty for p in parameters.values()):
+            with pytest.raises(ParameterError) as caught:
+                registry.make(kind, name, {})
+            refusals.append(str(caught.value))
+            continue
+        made = registry.make(kind, name, {})
+        if made.name != name or made.parameters != {n: p.default for n, p in parameters.items()}:
+            broken.append(f"{name}: made without parameters it is {made.name} with {made.parameters}")
+        json.dumps(made.parameters, allow_nan=False)
+    assert broken == []
+    same_text(refusals or "none requires anything")
 
 
-@built_in
-def test_every_parameter_is_keyword_only_and_described(kind, name):
-    cls = registry.component_class(kind, name)
-    signature = inspect.signature(cls.__init__).parameters
+def undescribed(cls):
+    """Say which parameters are not keyword-only or not described, or that it has no docstring of its own."""
     parameters = api.parameters_of(cls)
-    if "__init__" in vars(cls):
-        assert set(signature) - {"self"} == set(parameters)
-    text = inspect.getdoc(cls) or ""
-    assert vars(cls).get("__doc__"), "no docstring of its own"
+    if "__init__" in vars(cls) and set(inspect.signature(cls.__init__).parameters) - {"self"} != set(
+        parameters
+    ):
+        yield "it takes parameters by their positions"
+    if not vars(cls).get("__doc__"):
+        yield "no docstring of its own"
     if not parameters:
         return
-    section = re.search(r"\nParameters\n-+\n(.*?)(?=\n[A-Z]\w+\n-+\n|\Z)", text, re.DOTALL)
-    assert section, "no Parameters section"
+    section = re.search(
+        r"\nParameters\n-+\n(.*?)(?=\n[A-Z]\w+\n-+\n|\Z)", inspect.getdoc(cls) or "", re.DOTALL
+    )
+    if not section:
+        yield "no Parameters section"
+        return
     heads = re.findall(r"^(\w[\w, ]*)$", section.group(1), re.MULTILINE)
     described = {word for head in heads for word in re.split(r",\s*", head)}
-    assert set(parameters) - described == set()
+    yield from (f"'{parameter}' is not described" for parameter in sorted(set(parameters) - described))
 
 
-@built_in
-def test_what_requires_nothing_can_be_made_without_parameters(kind, name):
-    cls = registry.component_class(kind, name)
-    parameters = api.parameters_of(cls)
-    required = [n for n, p in parameters.items() if p.default is inspect.Parameter.empty]
-    if required:
-        with refused(ParameterError):
-            registry.make(kind, name, {})
-    else:
-        made = registry.make(kind, name, {})
-        assert made.name == name
-        assert made.parameters == {n: p.default for n, p in parameters.items()}
-        json.dumps(made.parameters, allow_nan=False)
-
-
-@built_in
-def test_a_default_is_never_a_value_that_one_user_could_change_for_another(kind, name):
-    defaults = [p.default for p in api.parameters_of(registry.component_class(kind, name)).values()]
-    assert not [d for d in defaults if isinstance(d, (list, dict, set))]
+def changeable(cls):
+    """Say which defaults one user could change for another."""
+    for name, parameter in api.parameters_of(cls).items():
+        if isinstance(parameter.default, (list, dict, set)):
+            yield f"the default of '{name}' is a {type(parameter.default).__name__}"
 
 
 def test_listing_names_imports_no_component(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import count, groupby
 from types import SimpleNamespace
 
 import numpy as np
@@ -385,6 +385,19 @@ def test_the_classifiers_time_is_around_the_classifier_alone(classifier, ready, 
     _, steps = run(classifier, ready("a", "b"), stream)
     assert [step.classifier_nanoseconds for step in steps] == [5] * 4
     assert all(decision.nanoseconds > 0 for step in steps for decision in step.decisions.values())
+
+
+def test_the_times_of_an_instance_are_the_quickest_passes_shares(tiny, stream, monkeypatch):
+    """The clock runs ever faster: the p-th pass, from 0, takes 4 p + 1 microseconds."""
+    clock = (1000 * k**2 for k in count())
+    monkeypatch.setattr("farm.sut.time", SimpleNamespace(perf_counter_ns=lambda: next(clock)))
+    even = FakeClassifier(lambda x: np.full((len(x), 4), 0.25), tiny.classes)
+    system, steps = run(even, [], stream, 5)
+    # Three passes to warm up, three without layers, three with them, and then the stream's own.
+    assert WARM_UP == 3
+    assert system.bare_microseconds == pytest.approx((4 * 3 + 1) / 5)
+    assert system.observing_microseconds == pytest.approx((4 * 6 + 1) / 5)
+    assert [step.classifier_nanoseconds for step in steps] == [1000 * (4 * p + 1) for p in (9, 10, 11, 12)]
 
 
 # Nobody disturbs anybody ---------------------------------------------------------------------------------

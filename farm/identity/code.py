@@ -122,6 +122,8 @@ class _Walk:
         self._follow = {*packages, *(module.partition(".")[0] for module in modules)}
         self._ours = TESTBED in packages
         self._tops: dict[str, Found | None] = {}
+        self._parts: dict[str, Found | None] = {}
+        self._met: set[tuple[str, bool]] = set()
         self._found: dict[str, Found] = {}
         self._sources: dict[str, str] = {}
         self._versions: dict[str, str] = {}
@@ -163,7 +165,9 @@ class _Walk:
             self._versions[top] = NOT_INSTALLED
         elif top in self._follow or not self._has_version(top, found):
             from_outside = self._ours and top == TESTBED != importer.partition(".")[0]
-            self.follow(module, self._apart if from_outside else frozenset())
+            if (module, from_outside) not in self._met:
+                self._met.add((module, from_outside))
+                self.follow(module, self._apart if from_outside else frozenset())
 
     def follow(self, module: str, apart: frozenset[str] = frozenset()) -> None:
         """Take a module's source and that of the packages it lies in, except those that are apart."""
@@ -178,7 +182,10 @@ class _Walk:
                 return
             self._seen |= {place: state_of(place) for place in found.inside if place not in self._seen}
             part = rest.pop(0)
-            found, name = find_among(found.inside, part), f"{name}.{part}"
+            name = f"{name}.{part}"
+            if name not in self._parts:
+                self._parts[name] = find_among(found.inside, part)
+            found = self._parts[name]
 
     @cached_property
     def _apart(self) -> frozenset[str]:

@@ -81,9 +81,9 @@ def installed() -> Installed:
     latest = _LATEST[0] if _LATEST else None
     if latest is not None and latest.places == places:
         return latest.made
-    # A folder of somebody's own may be on the path, in which files come and go.
+    # A folder of somebody's own may be on the path, or come and go: it matters where it tells of any.
     records = {record: state_of(record) for place in places for record in _records(place)}
-    same = latest is not None and latest.records == records and [*latest.places] == [*places]
+    same = latest is not None and [*latest.records.items()] == [*records.items()]
     made = latest.made if latest is not None and same else Installed()
     if settled(records.values()):
         _LATEST[:] = [_Latest(places if settled(places.values()) else dict.fromkeys(places), records, made)]
@@ -91,8 +91,10 @@ def installed() -> Installed:
 
 
 def _records(place: Path) -> list[Path]:
-    """Give the folders in which distributions keep what they tell of themselves."""
+    """Give the folders in which distributions keep what they tell of themselves; of an archive, itself."""
+    if place.suffix == ".egg":
+        return [place]
     try:
         return sorted(place / name for name in os.listdir(place) if name.endswith(_RECORDS))  # noqa: PTH208
     except OSError:
-        return []  # an archive, or nothing
+        return [place] if place.exists() else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from farm.testing.assertions import assert_monitor
     from farm.testing.benchmark import Benchmark
+    from farm.testing.made_readouts import make_readouts
     from farm.testing.monitor_checks import RULES, check_monitor, check_monitors
     from farm.testing.rules import Finding, MonitorCheckError, Report
     from farm.testing.small_system import SmallSystem
@@ -19,6 +20,7 @@ HOMES = {
     "assert_monitor": "assertions",
     "check_monitor": "monitor_checks",
     "check_monitors": "monitor_checks",
+    "make_readouts": "made_readouts",
     "Finding": "rules",
     "MonitorCheckError": "rules",
     "Report": "rules",
@@ -35,6 +37,7 @@ __all__ = [
     "assert_monitor",
     "check_monitor",
     "check_monitors",
+    "make_readouts",
 ]
 
 

@@ -68,11 +68,15 @@ def check_monitor(
 
     Examples
     --------
-    In a test: `check_monitor(MyMonitor(tau=0.5))`. To look at what came out:
+    In a test: `check_monitor(MyMonitor(tau=0.5))`. To look at what came out, here on made-up images:
 
-    >>> report = check_monitor("never", raise_on_failure=False)
-    >>> report["higher-is-stranger"].outcome
-    'skipped'
+    >>> tiny = SmallSystem(
+    ...     workload={"name": "farm.testing.fakes:TinySource"},
+    ...     classifier={"name": "farm.testing.fakes:TinyModel"},
+    ... )
+    >>> report = check_monitor("odin", system=tiny, raise_on_failure=False)
+    >>> report["fits"].outcome, report["fits"].detail
+    ('skipped', "it needs gradients, which classifier 'farm.testing.fakes:TinyModel' does not give")
     """
     made = registry.monitor(monitor) if isinstance(monitor, str) else monitor
     (report,) = check_monitors([made], system=system, expected_failures={made.name: expected_failures or {}})

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
-from farm.readouts import Readouts
+from farm.testing import make_readouts
 
 
 def run_of(
@@ -30,37 +29,27 @@ def run_of(
     fault = [faults[i * len(faults) // max(n - first, 1)] if i >= 0 else None for i in np.arange(n) - first]
     label = np.arange(n) % 5
     wrong = (np.arange(n) % 7 == 0) | (is_ood & (np.arange(n) % 2 == 0)) if wrong is None else wrong
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "id": [f"signs/{i:05d}" for i in range(n)],
-            "track": [f"t{t}" for t in (np.arange(n) if track is None else track)],
-            "label": label,
-            "predicted": np.where(wrong, (label + 1) % 5, label),
-            "is_ood": is_ood,
-            "category": np.where(is_ood, "shift", None),
-            "faultload": fault,
-            "severity": np.where(is_ood, 3.0, np.nan),
-        }
-    )
-    if not ids:
-        instances = instances.drop(columns="id")
-    frames = []
-    for monitor, alarm in alarms.items():
-        own = {"position": np.arange(n), "monitor": monitor, "alarm": np.asarray(alarm, dtype=bool)}
-        for column, given in (("score", scores), ("cancelled", cancelled), ("decision", decision)):
-            if given is not None:
-                own[column] = given[monitor]
-        frames.append(pd.DataFrame(own))
-    record = {
-        "folder": folder,
-        "name": name,
-        "workload": {"name": "signs", "hash": "12e34"},
-        "classifier": {"name": "lenet", "digest": "0a"},
-        "monitors": [{"name": monitor} for monitor in alarms],
-        **noted,
+    given = {"score": scores, "cancelled": cancelled, "decision": decision}
+    said = {
+        monitor: {"alarm": alarm, **{name: own[monitor] for name, own in given.items() if own is not None}}
+        for monitor, alarm in alarms.items()
     }
-    return Readouts(instances, pd.concat(frames, ignore_index=True), record)
+    return make_readouts(
+        said,
+        id=[f"signs/{i:05d}" for i in range(n)] if ids else None,
+        track=[f"t{t}" for t in (range(n) if track is None else track)],
+        label=label,
+        predicted=np.where(wrong, (label + 1) % 5, label),
+        is_ood=is_ood,
+        faultload=fault,
+        run={
+            "folder": folder,
+            "name": name,
+            "workload": {"name": "signs", "hash": "12e34"},
+            "classifier": {"name": "lenet", "digest": "0a"},
+            **noted,
+        },
+    )
 
 
 def by_chance(seed=0, n=400, monitors=("oob", "odin"), rates=(0.1, 0.6), **more):

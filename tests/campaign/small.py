@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import yaml
@@ -15,7 +16,10 @@ import yaml
 from farm.campaign.folder import CampaignFolder
 from farm.readouts import TIME_COLUMNS, Readouts, checked_record
 
+T = TypeVar("T")
 FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]
+SOON = 300.0
+"""Seconds within which anything happens, however busy the machine is; only what is broken takes as long."""
 FAULTS = ("gaussian-noise", "brightness", "contrast", "impulse-noise")
 
 
@@ -49,9 +53,18 @@ def farm(*arguments: str | Path, cwd: Path, cache: Path | None = None) -> subpro
         env=environment(cache),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SOON,
         check=False,
     )
+
+
+def wait_until(happened: Callable[[], T]) -> T:
+    """Wait for something, and give what it is."""
+    deadline = time.monotonic() + SOON
+    while not (found := happened()):
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.02)
+    return found
 
 
 def environment(cache: Path | None = None) -> dict[str, str]:

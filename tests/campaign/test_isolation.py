@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from farm.campaign import executor
+from farm.campaign.supervisor import Supervisor
 from farm.cli import main
 from tests.campaign.small import campaign, cells, monitors_of, written
 from tests.wording import same_text
@@ -47,6 +49,7 @@ class Spills(Plain):
 LEAKS = (
     MODULE
     + '''
+import os
 import time
 from multiprocessing import get_context
 
@@ -64,20 +67,22 @@ class Leaks(Plain):
     def _score(self, observation):
         if not self._started:
             get_context("fork").Process(target=leak, daemon=True).start()
+            Path("leaking").write_text(str(os.getpid()))
             self._started = True
         return super()._score(observation)
 
 class Slow(Plain):
-    """Is at work nearly all the time."""
+    """Is at work as long as its process has another that leaks."""
     def _score(self, observation):
-        time.sleep(0.1)
+        while Path("leaking").exists() and Path("leaking").read_text() == str(os.getpid()):
+            time.sleep(0.01)
         return super()._score(observation)
 '''
 )
 
 
 @pytest.fixture(autouse=True)
-def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: None) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -124,14 +129,15 @@ def test_any_other_error_of_the_system_is_the_monitors_own(tmp_path: Path, numbe
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs what only Linux tells")
-def test_a_monitor_whose_process_leaks_costs_its_cell_no_more_than_itself(tmp_path: Path) -> None:
+def test_a_monitor_whose_process_leaks_costs_its_cell_no_more_than_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "Supervisor", Supervisor)
     file = small(
         tmp_path,
         LEAKS,
         monitors=["mine:Slow", "mine:Leaks", "max-softmax"],
-        limits={"seconds": 120, "memory_gb": 1.2},
-        stream={"length": 30},
-        batch_size=1,
+        limits={"memory_gb": 1.2},
     )
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
     told = failures(tmp_path / "out")
@@ -167,39 +173,35 @@ class Second(ModelSource):
 )
 
 
-@pytest.mark.parametrize(
-    ("way", "reason"),
-    [
-        ({"way": "raises"}, "its fallback 'mine:Second' cannot be made: KeyError: 'no such layer'"),
-        (
-            {"weights": "gone.pt"},
-            "its fallback 'mine:Second' cannot be made: fallback.weights: 'gone.pt' is not there in",
-        ),
-        (
-            {"way": "other"},
-            "counts other classes than classifier 'means'; expected the same, in the same order",
-        ),
-    ],
-)
-def test_a_fallback_that_cannot_be_had_costs_only_those_that_fall_back_on_it(
-    tmp_path: Path, way: dict[str, str], reason: str
-) -> None:
-    second = {"name": "mine:Second", **way}
+WAYS: dict[str, tuple[dict[str, str], str]] = {
+    "raises": ({"way": "raises"}, "its fallback 'mine:Second' cannot be made: KeyError: 'no such layer'"),
+    "gone": (
+        {"weights": "gone.pt"},
+        "its fallback 'mine:Second' cannot be made: fallback.weights: 'gone.pt' is not there in",
+    ),
+    "other": (
+        {"way": "other"},
+        "counts other classes than classifier 'means'; expected the same, in the same order",
+    ),
+}
+
+
+def test_a_fallback_that_cannot_be_had_costs_only_those_that_fall_back_on_it(tmp_path: Path) -> None:
     monitors = [
-        "max-softmax",
-        {"name": "mine:Plain", "as": "a", "fallback": second},
-        {"name": "mine:Plain", "as": "b", "fallback": second},
-        {"name": "mine:Plain", "as": "c", "fallback": "last"},
+        {"name": "mine:Plain", "as": f"{how} {i}", "fallback": {"name": "mine:Second", **way}}
+        for how, (way, _) in WAYS.items()
+        for i in range(2)
     ]
-    file = small(tmp_path, SECOND, monitors=monitors)
+    last = {"name": "mine:Plain", "as": "last", "fallback": "last"}
+    file = small(tmp_path, SECOND, monitors=["max-softmax", *monitors, last])
     assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
     told = failures(tmp_path / "out")
-    assert list(told) == ["a", "b"]
+    assert list(told) == [one["as"] for one in monitors]
     for name, why in told.items():
         assert why.startswith(f"monitor '{name}': its fallback")
-        assert reason in why
+        assert WAYS[name.partition(" ")[0]][1] in why
     (one,) = cells(tmp_path / "out").values()
-    assert monitors_of(one) == ["max-softmax", "c"]
+    assert monitors_of(one) == ["max-softmax", "last"]
     assert main(["verify", "out"]) == 0
 
 

@@ -334,7 +334,6 @@ def test_a_cell_can_be_interrupted(supervisor, make_job, tmp_path, how):
     with ThreadPoolExecutor() as pool:
         running = pool.submit(supervisor.run, job, listen)
         assert hanging.wait(SOON)
-        started = time.monotonic()
         if how == "cancel":
             supervisor.cancel()
             with refused(Interrupted):
@@ -344,7 +343,6 @@ def test_a_cell_can_be_interrupted(supervisor, make_job, tmp_path, how):
         else:
             with pytest.raises(KeyboardInterrupt):
                 running.result(SOON)
-        assert time.monotonic() - started < SOON / 3
     wait_until(lambda: is_free(tmp_path / "held"))  # the process and its child are gone
 
 
@@ -397,9 +395,7 @@ def test_a_coordinator_that_is_killed_leaves_nobody_behind(make_job, tmp_path, d
         said = coordinator.stdout.readline().decode().strip()
         assert not is_free(tmp_path / "held")
         coordinator.kill()
-    started = time.monotonic()
     wait_until(lambda: is_free(tmp_path / "held"))
-    assert time.monotonic() - started < 10
     assert said == {"nothing": "idle", "hang": "hanging", "spin": "spinning", "hold": "holding"}[does]
 
 

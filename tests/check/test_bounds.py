@@ -10,7 +10,8 @@ from scipy.stats import beta, binom, binomtest, norm
 
 from farm.check import bounds as bounds_module
 from farm.check.binomial import Trials, high_of_share, low_of_share
-from farm.check.bounds import redrawn
+from farm.check.bounds import _placed, redrawn
+from farm.check.one_more import Drawn, Extra, Ranked
 from farm.check.quantiles import as_trials, quantile_bounds, ranks
 from farm.check.seen import mean_over
 from farm.check.tables import StreamTables
@@ -241,6 +242,75 @@ class TestUnseen:
         # Without a fallback no more can be gained than what is wrong and cancelled, and nothing lost.
         assert bounded(make_set(stream), "safety_gain")[0] == 0.0
         assert bounded(make_set(fallback), "safety_gain")[0] < 0.0
+
+
+class TestPlaces:
+    """Where the unseen track is, and what it does: by hand."""
+
+    class Fixed:
+        """A term that changes by given amounts."""
+
+        def __init__(self, tracks, changes):
+            self.tracks = [np.array(each) for each in tracks]
+            self.changes = changes
+
+        def extra(self, side, way):
+            return Extra(0, 1.0, way * self.changes[side])
+
+    def test_it_is_where_all_streams_together_change_most(self):
+        """Track 3 is in both streams, and on one side of the second: its 1 + 3 is more than the 3 of 1."""
+        terms = [self.Fixed([[0, 1], [2, 3]], [3.0, 1.0]), self.Fixed([[0, 3], [4]], [3.0, 3.5])]
+        for way in (-1, 1):
+            first, second = _placed(terms, [1.0, 1.0], way, 5)
+            # Track 0 has 3 + 3.
+            assert [each is None for each in first + second] == [False, True, False, True]
+            assert first[0].change == second[0].change == way * 3.0
+            first, second = _placed(terms, [0.1, 1.0], way, 5)
+            # Of the first stream a tenth counts: 0.3 + 3 of track 0, and 3.5 of track 4.
+            assert [each is None for each in first + second] == [True, True, True, False]
+            first, second = _placed(terms, [1.0, 0.1], way, 5)
+            assert [each is None for each in first + second] == [False, True, False, True]
+        alone = _placed([self.Fixed([[0, 1], [2]], [0.5, 2.0])], [1.0], 1, 3)
+        assert [each is None for each in alone[0]] == [True, False]
+
+    def test_draws_are_means_over_sets_of_means_over_their_streams(self):
+        """One set of one stream, another of three: each set counts half, whatever it is of."""
+
+        def stream(rate, run):
+            return make_stream(np.arange(4000) < 4000 * rate, run=run, track=np.arange(4000) + 4000 * run)
+
+        sets = [
+            make_set(stream(0.5, 0), name="fog"),
+            make_set(stream(0.1, 1), stream(0.2, 2), stream(0.6, 3), name="snow"),
+        ]
+        low, value, high = bounded(sets, "specific.fpr", replicates=400)
+        assert value == pytest.approx((0.5 + 0.3) / 2)
+        spread = math.sqrt((0.25 + (0.09 + 0.16 + 0.24) / 9) / 4 / 4000)
+        assert (value - low, high - value) == pytest.approx((1.645 * spread, 1.645 * spread), rel=0.2)
+
+    def test_an_unseen_track_of_pairs(self):
+        """Tracks of 1 and 3 scores with 0.5 and all of their pairs in the right order: an area of 0.875.
+
+        A typical score is of a track of (1 + 9) / 4; a typical right pair is in a track with (0.25 + 1 + 1)
+        / 2.5 of them, and a typical wrong one in a track with (0.25 + 1) / 1.5.
+        """
+        term = Ranked([np.array([4, 5])], [np.array([1.0, 3.0])], [np.array([0.5, 1.0])])
+        up, down = term.extra(0, 1), term.extra(0, -1)
+        more, less = 2.5 * 0.9, 2.5 * 1.25 / 1.5
+        assert (up.kind, up.amount, up.change) == (
+            1,
+            *map(pytest.approx, (more, (4 * 0.875 + more) / (4 + more) - 0.875)),
+        )
+        assert (down.kind, down.amount, down.change) == (
+            0,
+            *map(pytest.approx, (less, 4 * 0.875 / (4 + less) - 0.875)),
+        )
+        drawn = [Drawn(np.array([4.0, 8.0]), np.array([0.875, 0.6]))]
+        values = term.values(drawn, [up], np.array([1.0, 2.0]))
+        assert values == pytest.approx([(3.5 + more) / (4 + more), (4.8 + 2 * more) / (8 + 2 * more)])
+        values = term.values(drawn, [down], np.array([1.0, 2.0]))
+        assert values == pytest.approx([3.5 / (4 + less), 4.8 / (8 + 2 * less)])
+        assert term.values(drawn, [None], np.ones(2)) == pytest.approx([0.875, 0.6])
 
 
 def coverage(make, name, truth, streams, replicates=400):

@@ -1,5 +1,6 @@
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import beta
 
@@ -13,6 +14,7 @@ from farm.errors import ExperimentError
 from farm.measures import FalseAlarms
 from farm.readouts import Readouts
 from farm.records import judge
+from farm.testing import make_readouts
 from tests.comparison.made_runs import FOG, NOISE, NOVEL, SHOT, make_run
 from tests.wording import same_text
 
@@ -265,26 +267,17 @@ def along(alarmed, *, onsets=40, lasting=3, every=10, seed=0, track=None):
     n = onsets * every
     place = np.arange(n)
     inside = place % every >= every - lasting
-    instances = pd.DataFrame(
-        {
-            "position": place,
-            "track": [f"t{i}" for i in place] if track is None else track,
-            "label": 0,
-            "predicted": 0,
-            "is_ood": inside,
-            "episode": np.where(inside, place // every, -1),
-            "category": np.where(inside, "shift", None),
-            "faultload": np.where(inside, "fog", None),
-            "severity": np.where(inside, 3.0, np.nan),
-        }
+    return make_readouts(
+        {"good": np.isin(place, alarmed)},
+        track=[f"t{i}" for i in place] if track is None else track,
+        is_ood=inside,
+        episode=np.where(inside, place // every, -1),
+        run={
+            "folder": f"runs/{seed}",
+            "workload": {"name": "signs"},
+            "stream": {"order": {"name": "bursts"}},
+        },
     )
-    alarms = pd.DataFrame({"position": place, "monitor": "good", "alarm": np.isin(place, alarmed)})
-    record = {
-        "folder": f"runs/{seed}",
-        "workload": {"name": "signs"},
-        "stream": {"order": {"name": "bursts"}},
-    }
-    return Readouts(instances, alarms, record)
 
 
 class TestOnsets:
@@ -335,6 +328,14 @@ class TestOnsets:
         own = found(run, "false_alarms_per_1000 <= 50")
         assert own.value.value == pytest.approx(1000 / 280)
         assert own.n == 280
+
+    def test_an_ood_instance_between_episodes_is_not_quiet(self):
+        run = along([3, 8, 13, 14])
+        is_ood = run.instances["is_ood"] | run.instances["position"].isin([13, 14, 15, 16])
+        run = replace(run, instances=run.instances.assign(is_ood=is_ood))
+        own = found(run, "false_alarms_per_1000 <= 50")
+        assert own.value.value == pytest.approx(1000 / 276), "of 280 four are OOD, and one alarm is left"
+        assert (own.n, own.n_ood, own.counts["fp"]) == (276, 0, 1)
 
     def test_false_alarms_count_by_tracks(self):
         track = [f"t{i // 50}" for i in range(400)]

@@ -2,7 +2,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +20,7 @@ from farm.comparison import measured
 from farm.errors import ExperimentError
 from farm.measures import Measure, undefined
 from farm.readouts import Readouts
+from farm.testing import make_readouts
 from tests.check.made_streams import alike
 from tests.comparison.made_runs import FOG, NOISE, RATES, make_run
 from tests.wording import same_text
@@ -45,20 +45,16 @@ def problem(runs, text, **options):
 
 def made(alarm, is_ood, *, track=None, wrong=None, seed=0):
     """A run of one monitor on one fault."""
-    n = len(alarm)
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "track": np.arange(n).astype(str) if track is None else np.asarray(track).astype(str),
-            "label": 0,
-            "predicted": np.zeros(n, int) if wrong is None else np.asarray(wrong).astype(int),
-            "is_ood": is_ood,
-            "category": np.where(is_ood, "shift", None),
-            "faultload": np.where(is_ood, "fog", None),
-        }
+    track = (np.arange(len(alarm)) if track is None else np.asarray(track)).astype(str)
+    record = {"folder": f"runs/{seed}", "workload": {"name": "signs"}}
+    return make_readouts(
+        {"m": alarm},
+        is_ood=is_ood,
+        wrong=False if wrong is None else wrong,
+        track=track,
+        severity=None,
+        run=record,
     )
-    alarms = pd.DataFrame({"position": np.arange(n), "monitor": "m", "alarm": np.asarray(alarm, bool)})
-    return Readouts(instances, alarms, {"folder": f"runs/{seed}", "workload": {"name": "signs"}})
 
 
 def quiet(k, n):
@@ -365,6 +361,15 @@ class TestFile:
             "nothing has category:nois"
         )
 
+    def test_what_has_no_bound_is_refused_first(self):
+        """Before a criterion that stands above it is found to have no value, and where nobody is judged."""
+        never = make_run(rates={"never": (0.0, 0.0)}, faults=(FOG,))
+        with pytest.raises(ExperimentError) as raised:
+            judged(never, "overall.mcc >= 0.4", "aupr >= 0.4", undefined="error")
+        assert "criterion 2 'aupr >= 0.4'" in str(raised.value)
+        for text in ("aupr >= 0.4", "monitor_time_us.max <= 500"):
+            assert "bound" in problem(make_run(failed=tuple(RATES)), text)
+
     def test_seed_and_replicates_are_the_files_unless_they_are_told(self):
         run, text = make_run(faults=(FOG,)), "overall.mcc >= 0.4"
         file = parse_criteria({"criteria": [text], "seed": 5, "replicates": 150}, "gate.yaml")
@@ -455,6 +460,31 @@ class TestBaseline:
         got = (evidence.low.value, evidence.value.value, evidence.high.value)
         assert got == pytest.approx(expected, abs=1e-12)
         assert evidence.level == 0.9
+
+    def test_another_classifier_is_noted_where_a_monitor_does_not_pass(self, tmp_path):
+        def of(run, digest, name="demo"):
+            return replace(run, run={**run.run, "name": name, "classifier": {"digest": digest}})
+
+        def noted(*runs):
+            (found,) = judged(list(runs), f"{self.TEXT} for good", path=tmp_path / "gate.yaml")
+            assert found.verdict == ("pass" if runs[0].alarms is first.alarms else "fail")
+            return "classifier is another one" in found.reason
+
+        rates, size = {"good": RATES["good"]}, {"n_id": 50, "n_ood": 400, "tracks": 0}
+        first, second = (make_run(i, rates, (FOG,), folder=f"{i}", **size) for i in range(2))
+        worse = [other(run, "good", 0.3) for run in (first, second)]
+        for then, digests in {"0a": ("0a", "0b", None), None: ("0b", None)}.items():
+            save_baseline(of(first, then), tmp_path / "main.yaml")
+            for now in digests:
+                # A single run goes by any name.
+                assert noted(of(worse[0], now, "renamed")) == ((then, now) == ("0a", "0b")), (then, now)
+        assert not noted(of(first, "0b"))
+        save_baseline([of(first, "0a", "x"), of(second, "0a", "y")], tmp_path / "main.yaml")
+        for digests in (("0a", "0a"), ("0b", "0a"), ("0a", "0b")):
+            runs = [
+                of(run, *which) for run, which in zip(worse, zip(digests, "xy", strict=True), strict=True)
+            ]
+            assert noted(*runs) == ("0b" in digests)
 
     def test_few_instances_are_undecided_with_a_number(self, tmp_path):
         run = make_run(faults=(FOG,), n_id=40, n_ood=40, tracks=0)

@@ -1,10 +1,11 @@
 """Runs made by hand, of which is known which monitor is better."""
 
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 
 from farm.comparison import BenchmarkSet
-from farm.readouts import Readouts
+from farm.testing import make_readouts
 
 NOISE = ("noise", "gaussian-noise", 3.0)
 SHOT = ("noise", "shot-noise", 3.0)
@@ -40,47 +41,32 @@ def make_run(
         return [None if f < 0 else faults[f][column] for f in fault]
 
     label = rng.integers(0, 3, n)
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "track": [f"t{i}" for i in rng.integers(0, tracks, n)] if tracks else [f"t{i}" for i in range(n)],
-            "label": label,
-            "predicted": np.where(rng.random(n) < 0.1 + 0.5 * is_ood, (label + 1) % 3, label),
-            "is_ood": is_ood,
-            "category": of_fault(0),
-            "faultload": of_fault(1),
-            "severity": np.array(of_fault(2), dtype=float),
-        }
-    )
-    frames = []
+    said = {}
     for name, (of_id, of_ood) in rates.items():
         own = np.random.default_rng([seed, *name.encode()])
-        score = own.random(n) - np.where(is_ood, 1 - of_ood, 1 - of_id)
-        said = {"position": np.arange(n), "monitor": name, "score": score, "alarm": score > 0}
-        if name not in failed:
-            frames.append(pd.DataFrame(said))
-    alarms = pd.concat(frames, ignore_index=True) if frames else _no_alarms()
-    if shuffled:
-        alarms = alarms.sample(frac=1, random_state=0, ignore_index=True)
-        instances = instances.sample(frac=1, random_state=1, ignore_index=True)
-    run = {
-        "folder": folder or f"runs/{seed}",
-        "workload": {"name": workload},
-        "classifier": {"name": classifier},
-        "monitors": [
-            {
-                "name": name,
-                "ranked": name not in unranked,
-                "failure": "singular" if name in failed else None,
-            }
-            for name in rates
-        ],
-    }
-    return Readouts(instances, alarms, run)
-
-
-def _no_alarms():
-    return pd.DataFrame({"position": [0], "monitor": [""], "alarm": [False]}).iloc[:0]
+        said[name] = {"score": own.random(n) - np.where(is_ood, 1 - of_ood, 1 - of_id)}
+    run = make_readouts(
+        {name: "singular" if name in failed else own for name, own in said.items()},
+        track=[f"t{i}" for i in (rng.integers(0, tracks, n) if tracks else range(n))],
+        label=label,
+        predicted=np.where(rng.random(n) < 0.1 + 0.5 * is_ood, (label + 1) % 3, label),
+        is_ood=is_ood,
+        category=of_fault(0),
+        faultload=of_fault(1),
+        severity=of_fault(2),
+        run={
+            "folder": folder or f"runs/{seed}",
+            "workload": {"name": workload},
+            "classifier": {"name": classifier},
+        },
+    )
+    for note in run.run["monitors"]:
+        note["ranked"] = note["name"] not in unranked
+    if not shuffled:
+        return run
+    instances = run.instances.sample(frac=1, random_state=1, ignore_index=True)
+    alarms = run.alarms.sample(frac=1, random_state=0, ignore_index=True)
+    return replace(run, instances=instances, alarms=alarms)
 
 
 def hand_made_set(name, values, category="noise", *, measure="mcc", failures=(), runs=1):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.ndimage import gaussian_filter
-
-from farm.errors import FarmError
 
 
 def pictures(n=16, channels=3, size=32, seed=0):
@@ -58,19 +55,3 @@ def check_grows(fault, images, severities=(0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 
     means = [change(fault, images, severity).mean() for severity in severities]
     assert means == sorted(means), means
     assert means[0] > 0
-
-
-def all_hold(check, cases):
-    """Check every case, and tell all for which it fails; a case is what `check` is given, alone or in a tuple."""
-    failed = []
-    for case in cases:
-        arguments = case if isinstance(case, tuple) else (case,)
-        try:
-            check(*arguments)
-        except (AssertionError, FarmError, pytest.fail.Exception) as error:
-            failed.append(f"{', '.join(map(told, arguments))}: {str(error) or 'it does not hold'}")
-    assert not failed, "\n\n".join(failed)
-
-
-def told(argument):
-    return argument.__name__ if hasattr(argument, "__name__") else str(argument)

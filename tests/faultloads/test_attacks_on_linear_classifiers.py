@@ -1,4 +1,4 @@
-"""Attacks on classifiers whose gradients are known in closed form: each step as published, in double precision."""
+"""Attacks on classifiers whose gradients have a closed form: each step as published, in double precision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from farm.api import Capabilities, Classifier, FunctionClassifier, PerInstance, 
 from faultloads.adversarial import Fgsm, Pgd
 from faultloads.deepfool import DeepFool
 from faultloads.square_attack import SquareAttack, square_sides
-from tests.faultloads.applying import all_hold
+from tests.tables import all_hold
 
 SHAPE = (3, 6, 9)
 
@@ -22,9 +22,14 @@ class Linear(Classifier):
     name, digest, nbytes = "linear", "linear", 0
 
     def __init__(self, shape=SHAPE, n_classes=5, size=0.5):
-        self.classes, self.capabilities = tuple("abcde"[:n_classes]), Capabilities(logits=True, gradients=True)
+        self.classes, self.capabilities = (
+            tuple("abcde"[:n_classes]),
+            Capabilities(logits=True, gradients=True),
+        )
         rng = np.random.default_rng(0)
-        self.weights = torch.tensor(rng.normal(scale=size, size=(n_classes, np.prod(shape))).astype(np.float32))
+        self.weights = torch.tensor(
+            rng.normal(scale=size, size=(n_classes, np.prod(shape))).astype(np.float32)
+        )
         self.offsets = -0.5 * self.weights.sum(dim=1)  # an image of grey is on all boundaries
 
     def differentiable(self, images):
@@ -105,7 +110,7 @@ def transcribed_pgd(image, label, start, norm, eps, steps, step_size):
 
 def starts(images, norm, eps):
     """Give where attacks start: evenly within the ball, from the numbers that the instances draw."""
-    n, random = len(images), drawn(len(images))
+    random = drawn(len(images))
     if norm == "linf":
         return images + random.uniform(*images.shape[1:], low=-eps, high=eps)
     ways = random.normal(*images.shape[1:]).astype(float)
@@ -153,7 +158,7 @@ def test_random_starts_are_spread_evenly_over_the_ball():
 
 
 def test_steps_stay_steps_where_the_loss_is_flat():
-    # So sure that the probability of the answer is 1 to all digits: the gradient is 0, and nobody divides by it.
+    # So sure that the answer has probability 1 to all digits: the gradient is 0, and nobody divides by it.
     sure = Linear(size=400.0)
     images = pixels()
     predicted = np.array([sure.exact(image).argmax() for image in images])
@@ -220,7 +225,9 @@ def transcribed_square_attack(image, label, linear, random, eps, queries, area):
     for trial in range(queries):
         if margin(best) < 0:
             break
-        halved = sum(trial / queries * 10_000 > limit for limit in (10, 50, 200, 1000, 2000, 4000, 6000, 8000))
+        halved = sum(
+            trial / queries * 10_000 > limit for limit in (10, 50, 200, 1000, 2000, 4000, 6000, 8000)
+        )
         side = max(1, min(high, wide, round(np.sqrt(area * 0.5**halved * high * wide))))
         top, left = int(places[trial, 0] * (high - side + 1)), int(places[trial, 1] * (wide - side + 1))
         tried = best.copy()
@@ -244,7 +251,7 @@ def test_the_square_attack_is_the_published_one():
             expected = transcribed_square_attack(image.astype(float), label, linear, own, eps, queries, area)
             assert np.abs(result - expected).max() < 1e-6
             ended += linear.exact(expected).argmax() != label
-        assert 0 < ended
+        assert ended > 0
         assert ours.measured["success"].sum() == ended
 
     all_hold(

@@ -217,7 +217,9 @@ def shapes_and_channels_are_any(case):
         for severity in [None] if case.name in NO_SEVERITY else [0.3, 1, 2.5]:
             whole = ready.apply(rows, severity).images
             assert (whole.dtype, whole.shape) == (np.float32, (10, *world.workload.shape))
-            parts = [ready.apply(rows[part], severity).images for part in (slice(1), slice(1, 8), slice(8, 10))]
+            parts = [
+                ready.apply(rows[part], severity).images for part in (slice(1), slice(1, 8), slice(8, 10))
+            ]
             case.same(np.concatenate(parts), whole)
 
 
@@ -273,9 +275,14 @@ SIZES = st.sampled_from([1, 2, 3, 7, 20, 29, 40])
 @settings(max_examples=12)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3]), SIZES, SIZES)
 def test_any_image_of_any_size_stays_an_image(seed, channels, high, wide):
-    """Noise, black, white; as small as a single pixel. Refused are grey images alone, by what needs colours."""
+    """Noise, black, white; as small as a pixel. Refused are grey images alone, by what needs colours."""
     rng, shape = np.random.default_rng(seed), (channels, high, wide)
-    kinds = [rng.random(shape), np.zeros(shape), np.ones(shape), rng.random((channels, 1, 1)) + np.zeros(shape)]
+    kinds = [
+        rng.random(shape),
+        np.zeros(shape),
+        np.ones(shape),
+        rng.random((channels, 1, 1)) + np.zeros(shape),
+    ]
     world = World(images=np.stack(kinds * 4).astype(np.float32))
     wrong = []
     for name in NAMES:

@@ -1,4 +1,4 @@
-"""Warps and filters of images that are not square, against scipy and formulas written anew, pixel by pixel."""
+"""Warps and filters of images that are not square, against scipy and formulas written pixel by pixel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from faultloads.robustness import (
     RobustnessReflection,
     RobustnessRotation,
 )
-from tests.faultloads.applying import all_hold, apply, names, pictures
+from tests.faultloads.applying import apply, names, pictures
+from tests.tables import all_hold
 
 SHAPES = [(20, 33), (41, 16)]
 SCIPYS = {"edge": "nearest", "symmetric": "reflect", "constant": "grid-constant", "wrap": "grid-wrap"}
@@ -46,10 +47,7 @@ def seen_from(source, shape, degrees=0.0, part=1.0, across=0.0, down=0.0):
 
 def read(image, places, edge="edge"):
     return np.stack(
-        [
-            ndimage.map_coordinates(plane.astype(float), places, order=1, mode=SCIPYS[edge])
-            for plane in image
-        ]
+        [ndimage.map_coordinates(plane.astype(float), places, order=1, mode=SCIPYS[edge]) for plane in image]
     )
 
 
@@ -245,10 +243,14 @@ def test_the_robustness_reflection_is_a_blurred_square_in_images_that_are_not_sq
             side = pixels * min(high, wide) / 64
             share = pixels / 64
             places = 0.5 + (1 - share) * drawn(RobustnessReflection).uniform(2, low=-0.5, high=0.5)
-            for result, (down, across) in zip(apply(RobustnessReflection(), black, severity), places, strict=True):
+            for result, (down, across) in zip(
+                apply(RobustnessReflection(), black, severity), places, strict=True
+            ):
                 fine = 8
                 square = np.zeros((high * fine, wide * fine))
-                top, left = (round((p * size - side / 2) * fine) for p, size in ((down, high), (across, wide)))
+                top, left = (
+                    round((p * size - side / 2) * fine) for p, size in ((down, high), (across, wide))
+                )
                 reach = round(side * fine)
                 square[max(top, 0) : top + reach, max(left, 0) : left + reach] = 1
                 blurred = ndimage.gaussian_filter(square, side / 4 * fine, mode="constant")

@@ -1,4 +1,4 @@
-"""What every registered fault is tried on: small workloads of any shape, a classifier with gradients, no cache.
+"""What every registered fault is tried on: small workloads, a classifier with gradients, no cache.
 
 Run as a module it makes every fault anew, and writes what came of it: what another process made is compared
 with what this one makes.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from farm.errors import DataError
 from farm.files import file_digest
 from farm.identity import content_digest, files, state
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 
 @pytest.fixture
@@ -260,12 +260,14 @@ def test_what_cannot_be_read_is_said(data, memory, monkeypatch, called) -> None:
     def refuse(*arguments: object, **more: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    if called == "open":
-        monkeypatch.setattr("builtins.open", refuse)
-    else:
-        monkeypatch.setattr(files.os, called, refuse)
-    with refused(DataError):
-        content_digest(data, memory)
+    with monkeypatch.context() as patch:
+        if called == "open":
+            patch.setattr("builtins.open", refuse)
+        else:
+            patch.setattr(files.os, called, refuse)
+        with pytest.raises(DataError) as caught:
+            content_digest(data, memory)
+    same_text(caught.value)
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=8).filter(

@@ -66,6 +66,23 @@ def test_by_hand():
     assert found.saved.value == pytest.approx((212 - 112.75) / 211)
 
 
+def test_small_prices_save_as_large_ones_do():
+    """Of two wrong decisions one is cancelled, which the perfect monitor does with both: half is saved."""
+    label, predicted, cancelled = np.array([0, 0]), np.array([1, 1]), np.array([True, False])
+    for wrong in (2.0**-10, 0.25, 1.0, 1000.0):
+        costs = Costs(wrong=wrong, cancelled_right=wrong / 2)
+        assert CostTally.of(costs, CLASSES, label, predicted, cancelled).saved.value == 0.5
+
+
+@pytest.mark.parametrize("cancelled_wrong", [1.0, 3.0])
+def test_where_cancelling_costs_as_much_as_acting_nothing_can_be_saved(cancelled_wrong):
+    costs = Costs(wrong=1, cancelled_right=1, cancelled_wrong=cancelled_wrong)
+    label, predicted = np.array([0, 0, 1]), np.array([1, 1, 1])
+    found = CostTally.of(costs, CLASSES, label, predicted, np.array([True, False, False]))
+    assert (found.perfect, found.without, found.monitor) == (2 * cancelled_wrong, 2, cancelled_wrong + 1)
+    assert not found.saved.defined
+
+
 @given(st.integers(0, 10**6))
 def test_agrees_with_counting_one_by_one(seed):
     label, predicted, cancelled = random_stream(seed)

@@ -97,3 +97,28 @@ def test_false_alarms_are_counted_outside_of_episodes():
     assert false_alarms_per_1000(EPISODE, is_ood, alarm).value == 250.0  # one of four
     none = false_alarms_per_1000(np.zeros(3, int), np.ones(3, bool), np.ones(3, bool))
     same_text(none.reason)
+
+
+def test_an_alarm_on_an_ood_instance_outside_of_all_episodes_is_no_false_one():
+    episode = np.array([-1, -1, 0, 0, -1, -1])
+    is_ood = np.array([False, True, True, False, False, True])
+    alarm = np.array([True, True, True, True, False, True])
+    assert false_alarms_per_1000(episode, is_ood, alarm).value == 500.0  # of the first and the fifth
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.booleans(), st.booleans()), min_size=1, max_size=30))
+def test_delays_and_false_alarms_are_those_of_a_plain_walk(rows):
+    onsets, heard, quiet = {}, {}, []
+    for place, (episode, is_ood, alarm) in enumerate(rows):
+        if is_ood and episode != -1:
+            onsets.setdefault(episode, place)
+        if alarm and episode in onsets:
+            heard.setdefault(episode, place)
+        if not is_ood and episode not in onsets:
+            quiet.append(alarm)
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    expected = [heard.get(episode, np.inf) - onset for episode, onset in sorted(onsets.items())]
+    assert Delays.of(*columns).values.tolist() == expected
+    rate = false_alarms_per_1000(*columns)
+    assert rate.defined == bool(quiet)
+    assert not quiet or rate.value == pytest.approx(1000 * sum(quiet) / len(quiet))

@@ -144,6 +144,7 @@ def test_probabilities_are_taken_as_they_are(bed, workload, images, write) -> No
     made = classifier(bed, workload, path, outputs="probabilities")
     assert not made.capabilities.logits
     logits = hidden(images) @ HEAD
+    assert np.diff(np.sort(logits, axis=1)[:, -2:]).min() > 1e-3, "no two classes are nearly as likely"
     np.testing.assert_array_equal(made.observe(images).predicted, logits.argmax(1))
     with refused(ExperimentError):
         classifier(bed, workload, path)

@@ -1,18 +1,28 @@
-"""A small real system: scanned digits and a LeNet trained for a few epochs."""
+"""A small real system: scanned digits and a LeNet trained for a few epochs; and pytorch-ood, where it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+import sklearn.cluster  # noqa: F401 - a limit of threads holds for libraries that are loaded by then
 
 from farm.api import Classifier, Monitor, NoCache, Observation, Workload
 from farm.fitting import Material, ObservedSplit
 from farm.testbed import Testbed
+from farm.threads import limited_threads
+from tests.monitors.stand_in import torchvision_at_hand
 
 LAYERS = ("last-hidden", "conv2")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Compute as every run does: with more threads, the last bits of a sum may differ from fit to fit."""
+    with limited_threads(1):
+        yield
 
 
 class Small(NamedTuple):
@@ -27,15 +37,16 @@ class Small(NamedTuple):
 def small() -> Small:
     bed = Testbed(seed=0, cache=NoCache())
     workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
-    classifier = bed.classifier({"name": "lenet", "epochs": 4}, workload)
-    material = Material(
-        classes=workload.classes,
-        seed=0,
-        train=ObservedSplit(classifier, workload.train, LAYERS),
-        validation=ObservedSplit(classifier, workload.validation, LAYERS),
-    )
-    rows = np.arange(len(workload.test))
-    test = classifier.observe(workload.test.images.read(rows), LAYERS, ids=workload.test.ids)
+    with limited_threads(1):  # a fixture of the whole session comes before the one above
+        classifier = bed.classifier({"name": "lenet", "epochs": 4}, workload)
+        material = Material(
+            classes=workload.classes,
+            seed=0,
+            train=ObservedSplit(classifier, workload.train, LAYERS),
+            validation=ObservedSplit(classifier, workload.validation, LAYERS),
+        )
+        rows = np.arange(len(workload.test))
+        test = classifier.observe(workload.test.images.read(rows), LAYERS, ids=workload.test.ids)
     return Small(bed, workload, classifier, material, test)
 
 
@@ -45,3 +56,10 @@ def fitted(small: Small) -> Callable[[Monitor], Monitor]:
         return monitor.fit(small.material, small.classifier)
 
     return fit
+
+
+@pytest.fixture(scope="module")
+def pytorch_ood(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let pytorch-ood be imported where it is installed, though torchvision may not be."""
+    with torchvision_at_hand(tmp_path_factory.mktemp("torchvision")):
+        yield

@@ -174,6 +174,7 @@ def test_boxes_equal_a_plain_transcription_of_their_definition(small, fitted) ->
     for row, label in zip(features, predicted, strict=True):
         own = train.features[(train.labels == label) & (train.predicted == label)]
         low, high = own.min(axis=0), own.max(axis=0)
+        # Differences, their least and their greatest: nothing is rounded in an order that could differ.
         expected.append(max(max(lo - v, v - hi) for v, lo, hi in zip(row, low, high, strict=True)))
     np.testing.assert_array_equal(monitor.score(small.test), np.array(expected, dtype=np.float64))
 

@@ -23,7 +23,7 @@ from farm.testing.small_system import small_system
 from farm.testing.trial import Trial
 from farm.threads import limited_threads
 from tests.monitors.making import TARGETS, make, make_or_skip
-from tests.wording import refused
+from tests.wording import same_text
 
 MEMBERS = ["entropy", "knn"]
 
@@ -138,7 +138,8 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
     },
 }
 CLASSES = {name: registry.import_target(target, name) for name, target in TARGETS.items()}
-WALK = [(name, parameter) for name, cls in CLASSES.items() for parameter in parameters_of(cls)]
+WALK = {(name, parameter) for name, cls in CLASSES.items() for parameter in parameters_of(cls)}
+WITH_PARAMETERS = sorted({name for name, _ in WALK})
 
 
 def doubt_of_layers(observation: Observation) -> np.ndarray:
@@ -174,17 +175,22 @@ def came_out(name: str, given: str) -> dict[str, Any]:
         }
 
 
-@pytest.mark.parametrize(("name", "parameter"), WALK)
-def test_another_value_changes_something(name: str, parameter: str) -> None:
-    assert parameter in OTHER.get(name, {}), f"OTHER lacks a row for the parameter '{parameter}' of '{name}'"
-    other = OTHER[name][parameter]
-    before = came_out(name, json.dumps(other.given))
-    after = came_out(name, json.dumps({**other.given, parameter: other.value}))
-    assert before[other.changes] != after[other.changes]
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_another_value_of_each_parameter_changes_something(pytorch_ood, name: str) -> None:
+    unchanged = []
+    for parameter in parameters_of(CLASSES[name]):
+        row = OTHER.get(name, {})
+        assert parameter in row, f"OTHER lacks a row for the parameter '{parameter}' of '{name}'"
+        other = row[parameter]
+        before = came_out(name, json.dumps(other.given))
+        after = came_out(name, json.dumps({**other.given, parameter: other.value}))
+        if before[other.changes] == after[other.changes]:
+            unchanged.append(f"{parameter}={other.value!r} leaves its {other.changes} as it was")
+    assert unchanged == []
 
 
 def test_the_table_lists_nothing_that_is_not_there() -> None:
-    assert {(name, parameter) for name, row in OTHER.items() for parameter in row} <= set(WALK)
+    assert {(name, parameter) for name, row in OTHER.items() for parameter in row} <= WALK
 
 
 BAD: tuple[Any, ...] = (float("nan"), float("inf"), -1, "no-such-word", ["no-such-word"], [])
@@ -198,22 +204,41 @@ def make_and_resolve(name: str, **parameters: Any) -> None:
     small_system().classifier.resolve(make(name, **parameters).needs, "it")
 
 
-@pytest.mark.parametrize(("name", "parameter"), WALK)
-def test_a_value_that_means_nothing_is_refused_before_the_fit(name: str, parameter: str) -> None:
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_a_value_that_means_nothing_is_refused_before_the_fit(pytorch_ood, name: str) -> None:
     make_or_skip(name)
-    for bad in BAD:
-        if (name, parameter, str(bad)) not in MEANT:
-            with refused(UserError):
+    refusals, taken = [], []
+    for parameter in parameters_of(CLASSES[name]):
+        for bad in BAD:
+            if (name, parameter, str(bad)) in MEANT:
+                continue
+            try:
                 make_and_resolve(name, **{parameter: bad})
+            except UserError as error:
+                refusals.append(str(error))
+            else:
+                taken.append(f"{parameter}={bad!r}")
+    assert taken == []
+    same_text(refusals)
 
 
-@pytest.mark.parametrize(("name", "parameter"), WALK)
-def test_a_value_of_a_wrong_type_is_refused_by_name(name: str, parameter: str) -> None:
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_a_value_of_a_wrong_type_is_refused_by_name(pytorch_ood, name: str) -> None:
     make_or_skip(name)
-    annotation = get_type_hints(CLASSES[name].__init__)[parameter]
-    for wrong in (True, 1.5, "word", ["word"], {"key": 1}):
-        try:
-            TypeAdapter(annotation).validate_python(wrong, strict=True)
-        except ValidationError:
-            with refused(ParameterError):
-                make(name, **{parameter: wrong})
+    refusals, taken, unnamed = [], [], []
+    for parameter in parameters_of(CLASSES[name]):
+        annotation = get_type_hints(CLASSES[name].__init__)[parameter]
+        for wrong in (True, 1.5, "word", ["word"], {"key": 1}):
+            try:
+                TypeAdapter(annotation).validate_python(wrong, strict=True)
+            except ValidationError:
+                try:
+                    make(name, **{parameter: wrong})
+                except ParameterError as error:
+                    refusals.append(str(error))
+                    if parameter not in str(error):
+                        unnamed.append(f"{parameter}={wrong!r}: {error}")
+                else:
+                    taken.append(f"{parameter}={wrong!r}")
+    assert (taken, unnamed) == ([], [])
+    same_text(refusals)

@@ -11,8 +11,10 @@ from scipy.special import logsumexp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics import roc_auc_score
 
-from farm.api import Labelled, collect
+from farm.api import Capabilities, Head, Labelled, collect
 from farm.errors import ParameterError
+from farm.fitting import Material
+from farm.testing.fakes import FakeClassifier
 from monitors.vim import Vim
 from tests.wording import refused
 
@@ -69,6 +71,45 @@ def test_training_data_without_any_residual_give_finite_scores(small) -> None:
     seen = dataclasses.replace(labelled.observation, activations={"last-hidden": same})
     material = dataclasses.replace(small.material, train=[Labelled(seen, labelled.labels)])
     assert np.isfinite(Vim().fit(material, small.classifier).score(small.test)).all()
+
+
+class WithHead(FakeClassifier):
+    """Three features, two classes: the logits are the first two features."""
+
+    head = Head(np.eye(2, 3, dtype=np.float32), np.zeros(2, np.float32))
+
+    def __init__(self) -> None:
+        super().__init__(
+            lambda images: np.full((len(images), 2), 0.5),
+            ("left", "right"),
+            layers={"last-hidden": lambda images: images.reshape(len(images), 3)},
+            logits=lambda images: images.reshape(len(images), 3)[:, :2],
+        )
+        self.capabilities = Capabilities(logits=True, layers=("last-hidden",), head=True)
+
+
+def alpha_of(rows: list[list[float]], logits: list[list[float]]) -> float:
+    """Give the scale that comes of training data with these features and logits, for a space of one."""
+    classifier, n = WithHead(), len(rows)
+    seen = classifier.observe(np.array(rows, np.float32).reshape(n, 1, 1, 3), ("last-hidden",))
+    seen = dataclasses.replace(seen, logits=np.array(logits, np.float32))
+    data = [Labelled(seen, np.zeros(n, np.int64))]
+    state = Vim(dimensions=1).fit(Material(("left", "right"), 0, data, data), classifier).state
+    return float(state["alpha"])
+
+
+def test_the_scale_is_the_mean_greatest_logit_over_the_mean_residual() -> None:
+    # Along the first axis 30 and 40, off it 3 and 4 in the plane of the other two: by symmetry that plane is
+    # what is left over, and the mean residual is 3.5. The greatest logits are 5 and 9.
+    rows = [[10 * r, y, z] for r in (3, 4) for y, z in ((r, 0), (-r, 0), (0, r), (0, -r))]
+    logits = [[5, 1]] * 4 + [[2, 9]] * 4
+    assert alpha_of(rows, logits) == pytest.approx(7 / 3.5, rel=1e-9)
+
+
+def test_a_residual_that_is_only_rounding_counts_as_a_millionth_of_the_features_length() -> None:
+    """Of training data on one line; where they are all at the origin, as a millionth of a millionth."""
+    assert alpha_of([[2, 0, 0], [4, 0, 0]], [[5, 1], [2, 9]]) == pytest.approx(7 / 3e-6, rel=1e-9)
+    assert alpha_of([[0, 0, 0], [0, 0, 0]], [[5, 1], [2, 9]]) == pytest.approx(7 / 1e-12, rel=1e-9)
 
 
 def test_noise_is_farther_than_test_data(small, noise, fitted) -> None:

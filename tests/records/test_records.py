@@ -10,6 +10,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
 from farm.errors import DataError
 from farm.records import judge
 from farm.records.judging import MEASURED
+from farm.testing import make_readouts
 from tests.wording import refused, same_text
 
 CLASSES = 3
@@ -23,39 +24,39 @@ def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, novel_sh
     predicted = np.where(rng.random(n) < 0.7, label, rng.integers(0, CLASSES, n))
     novel = is_ood & (rng.random(n) < novel_share)
     severity = np.where(is_ood & ~novel, rng.choice([2.0, 5.0], n), np.nan)
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "id": [f"i{i}" for i in range(n)],
-            "label": pd.array(np.where(novel, -1, label), dtype="Int64"),
-            "predicted": predicted,
-            "is_ood": is_ood,
-            "faultload": np.where(novel, "btsc", np.where(is_ood, "snow", None)),
-            "category": np.where(novel, "novelty", np.where(is_ood, "shift", None)),
-            "severity": severity,
-            "classifier_time_us": rng.random(n) * 100,
-        }
-    )
-    frames = []
+    faults = {
+        "faultload": np.where(novel, "btsc", np.where(is_ood, "snow", None)),
+        "category": np.where(novel, "novelty", np.where(is_ood, "shift", None)),
+        "severity": severity,
+    }
+    classifier_time = rng.random(n) * 100
+    said = {}
     for name in monitors:
         score = rng.normal(size=n).round(1) + is_ood
         alarm = score > 1
         cancelled = alarm & (rng.random(n) < 0.9)
-        table = {
-            "position": np.arange(n),
-            "monitor": name,
+        said[name] = {
             "score": score,
             "alarm": alarm,
             "cancelled": cancelled,
+            "monitor_time_us": rng.random(n),
         }
-        frames.append(pd.DataFrame({**table, "monitor_time_us": rng.random(n)}))
     noted = {"nbytes": 1000, "calibration": {"asked_acceptance": 0.95}, "ranked": True, "failure": None}
-    run = {
-        "workload": {"name": "gtsrb"},
-        "classifier": {"name": "lenet"},
-        "monitors": [{"name": name, **noted} for name in monitors],
-    }
-    return instances, pd.concat(frames, ignore_index=True), run
+    made = make_readouts(
+        said,
+        id=[f"i{i}" for i in range(n)],
+        label=pd.array(np.where(novel, -1, label), dtype="Int64"),
+        predicted=predicted,
+        is_ood=is_ood,
+        classifier_time_us=classifier_time,
+        **faults,
+        run={
+            "workload": {"name": "gtsrb"},
+            "classifier": {"name": "lenet"},
+            "monitors": [{"name": name, **noted} for name in monitors],
+        },
+    )
+    return made.instances, made.alarms, made.run
 
 
 def pick(records, **fields):

@@ -4,12 +4,12 @@ import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from farm.errors import ParameterError
 from farm.records import judge
 from farm.report.tables import FORMATS, render
+from farm.testing import make_readouts
 from tests.wording import refused, same_text
 
 ANSI = re.compile(r"\x1b\[")
@@ -21,22 +21,9 @@ def make_records(workload="gtsrb", faults=("btsc",), severity=None, **dropped):
     n = 1000
     is_ood = np.arange(n) >= 800
     label = rng.integers(0, 5, n)
-    instances = pd.DataFrame(
-        {
-            "position": np.arange(n),
-            "label": np.where(is_ood, -1, label),
-            "predicted": np.where(rng.random(n) < 0.9, label, (label + 1) % 5),
-            "is_ood": is_ood,
-            "faultload": np.where(is_ood, rng.choice(faults, n), None),
-            "category": np.where(is_ood, "novelty", None),
-            "severity": np.where(is_ood, np.nan if severity is None else severity, np.nan),
-            "classifier_time_us": np.full(n, 100.0),
-        }
-    ).drop(columns=[name for name, drop in dropped.items() if drop])
+    predicted = np.where(rng.random(n) < 0.9, label, (label + 1) % 5)
+    faultload = np.where(is_ood, rng.choice(faults, n), None)
     score = rng.normal(size=n) + 2 * is_ood
-    works = {"position": np.arange(n), "monitor": "oob_pca", "score": score, "alarm": score > 1.5}
-    never = {"position": np.arange(n), "monitor": "never", "score": np.nan, "alarm": False}
-    alarms = pd.concat([pd.DataFrame(works), pd.DataFrame(never)]).assign(monitor_time_us=34.0)
     run = {
         "workload": {"name": workload},
         "classifier": {"name": "lenet"},
@@ -46,7 +33,23 @@ def make_records(workload="gtsrb", faults=("btsc",), severity=None, **dropped):
             {"name": "never", "ranked": False},
         ],
     }
-    return judge(instances, alarms, run)
+    made = make_readouts(
+        {
+            "oob_pca": {"score": score, "alarm": score > 1.5, "monitor_time_us": 34.0},
+            "never": {"score": np.nan, "alarm": False, "monitor_time_us": 34.0},
+        },
+        label=np.where(is_ood, -1, label),
+        predicted=predicted,
+        is_ood=is_ood,
+        faultload=faultload,
+        category="novelty",
+        severity=np.nan if severity is None else severity,
+        classifier_time_us=100.0,
+        run=run,
+    )
+    return judge(
+        made.instances.drop(columns=[name for name, drop in dropped.items() if drop]), made.alarms, run
+    )
 
 
 RECORDS = make_records()

@@ -80,6 +80,36 @@ class TestOneDifference:
         assert worse == 0
 
 
+class Given:
+    """Draws weights that are given, those of the differences first."""
+
+    def __init__(self, *weights):
+        self.weights = weights
+
+    def dirichlet(self, strengths, size):
+        return np.tile(self.weights, (size, 1))
+
+
+@pytest.mark.parametrize(
+    ("differences", "rope", "weights", "expected"),
+    [
+        # Equal weights of 1, -1 and no difference: three of the nine pairs for each.
+        ([1, -1], 0.0, (1 / 3, 1 / 3, 1 / 3), (1 / 3, 1 / 3, 1 / 3)),
+        # Only a pair of two differences of 2 is above 1, and its weight is a half.
+        ([2], 1.0, (math.sqrt(0.5), 1 - math.sqrt(0.5)), (0.5, 0.5, 0)),
+        ([-2], 1.0, (math.sqrt(0.5), 1 - math.sqrt(0.5)), (0, 0.5, 0.5)),
+        # Where no sign has more than 0.45 * 0.45, and what is between them the rest.
+        ([2, -2], 1.0, (0.45, 0.45, 0.1), (0, 1, 0)),
+        # Of sixteen pairs four come to 0, and six are on either side.
+        ([2, -2, 5, -5], 0.0, (0.25, 0.25, 0.25, 0.25, 0), (0.5, 0, 0.5)),
+    ],
+)
+def test_shares_that_tie_divide_the_draw(differences, rope, weights, expected):
+    zeros = np.zeros(len(differences))
+    found = practical_probabilities(np.array(differences, float), zeros, rope, Given(*weights), draws=10)
+    assert found == pytest.approx(expected)
+
+
 def test_a_mean_on_the_edge_is_still_equivalent():
     assert probabilities([0.1, 0.1], 0.1) == (0, 1, 0)
     assert practical_probabilities(

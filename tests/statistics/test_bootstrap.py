@@ -9,10 +9,10 @@ from scipy.stats import norm, t, ttest_rel
 
 import farm.statistics.resampling as resampling_module
 from farm.errors import DataError, ParameterError
-from farm.measures import OVERALL, SPECIFIC, Counts, auroc, detection
+from farm.measures import OVERALL, SPECIFIC, Counts, Measure, auroc, detection
 from farm.measures.many import MANY
 from farm.oracle import outcomes, overall, specific, tally
-from farm.statistics.bootstrap import bootstrap
+from farm.statistics.bootstrap import Bootstrap, bootstrap
 from farm.statistics.replicated import Auroc, Counted, Mean
 from farm.statistics.resampling import Resampling
 from tests.wording import refused, same_text
@@ -239,6 +239,33 @@ def test_p_value_of_few_normal_numbers_is_students(shift):
     costs = {"a": values + shift, "b": np.zeros(12)}
     found = bootstrap([Mean("x", costs)], Resampling(12), seed=0, replicates=40_000).difference("x", "a", "b")
     assert found.p.value == pytest.approx(ttest_rel(*costs.values()).pvalue, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("draws", "fewest", "share"),
+    [
+        ([1.0] * 18 + [-1.0], 6, 2 / 20),
+        ([-1.0] * 18 + [1.0], 6, 2 / 20),
+        ([1.0] * 18 + [2.0], 6, 1 / 20),
+        ([1.0] * 16 + [0.0] * 3, 9, 4 / 20),
+        ([1.0] * 16 + [-1.0] + [np.nan] * 2, 9, 4 / 20),
+        ([1.0] * 10 + [-1.0] * 9, 9, 1.0),
+        ([1.0] * 11 + [-1.0] * 8, 9, 9 / 20),
+        ([0.0] * 12 + [-1.0] * 7, 9, 1.0),
+    ],
+)
+def test_p_value_by_hand(draws, fewest, share):
+    """The share of replicates not beyond 0, one more in both counts; then as Student's t has it."""
+    draws = np.array(draws)
+    points = {("x", "a"): Measure(0.5), ("x", "b"): Measure(0.0)}
+    columns = {("x", "a"): draws, ("x", "b"): np.zeros(len(draws))}
+    made = Bootstrap(50, 50, fewest, None, 0.3, len(draws), points, columns)
+    z = norm.isf(share) if share < 0.5 else 0.0
+    expected = 2 * t.sf(z * math.sqrt((fewest - 1) / fewest), fewest - 1)
+    found = made.difference("x", "a", "b")
+    assert found.p.value == pytest.approx(expected, abs=1e-12)
+    known = draws[~np.isnan(draws)]
+    assert (found.above.value, found.below.value) == pytest.approx(((known > 0).mean(), (known < 0).mean()))
 
 
 def tracks_of(random, n_id, n_ood, frames, rates):

@@ -1,6 +1,5 @@
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
@@ -195,15 +194,6 @@ def test_many_alike_frames_are_no_new_evidence():
     by_frame, by_track = rejected / runs
     assert by_frame > 0.4
     assert by_track <= 0.07
-
-
-def test_a_million_frames_take_no_time():
-    random = np.random.default_rng(0)
-    first, second = random.random((2, 1_000_000)) < [[0.9], [0.899]]
-    begin = time.perf_counter()
-    found = paired(first, second, group=np.arange(1_000_000) // 30)
-    assert time.perf_counter() - begin < 5
-    assert found.method == "drawn sign flips"
 
 
 def test_what_is_told_of_groups():

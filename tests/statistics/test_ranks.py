@@ -1,3 +1,4 @@
+import itertools
 import math
 import subprocess
 import sys
@@ -337,6 +338,30 @@ class TestComparison:
         same_text(first)
         same_text(second)
         same_text(third)
+
+    def test_pairs_are_told_apart_by_the_corrected_p_alone(self):
+        """Of four monitors on nine sets: p by scipy, corrected by statsmodels."""
+        values = np.random.default_rng(4).normal([0.0, 0.45, 0.9, 1.4], 0.7, (9, 4))
+        result, names = compare_ranks(full(values)), ("m0", "m1", "m2", "m3")
+        pairs = list(itertools.combinations(names, 2))
+        raw = [stats.wilcoxon(values[:, int(a[1])], values[:, int(b[1])]).pvalue for a, b in pairs]
+        corrected = multipletests(raw, method="holm")[1]
+        assert [each.p_holm for each in result.wilcoxon] == pytest.approx(corrected, abs=1e-12)
+        apart = {frozenset(pair) for pair, p in zip(pairs, corrected, strict=True) if p < 0.05}
+        assert 0 < len(apart) < sum(p < 0.05 for p in raw), "the correction matters"
+        assert f"{len(apart)} of 6 pairs differ" in result.tests[2]
+        together = {frozenset(p) for g in result.wilcoxon_groups for p in itertools.combinations(g, 2)}
+        assert together.isdisjoint(apart)
+        assert together | apart == set(map(frozenset, pairs))
+
+    def test_p_that_is_alpha_itself_tells_nothing_apart(self):
+        """Five sets, on all of which one is better: p is 2 / 2 ** 5."""
+        values = np.array([[0.0, 1.0 + i] for i in range(5)])
+        at, above = (compare_ranks(full(values), alpha) for alpha in (2 / 32, 2 / 32 + 1e-9))
+        assert at.wilcoxon[0].p == 2 / 32
+        assert (at.wilcoxon_groups, above.wilcoxon_groups) == ((("m1", "m0"),), (("m1",), ("m0",)))
+        assert "0 of 1 pairs differ" in at.tests[2]
+        assert "1 of 1 pairs differ" in above.tests[2]
 
     def test_like_the_best_stops_at_the_critical_difference(self):
         values = np.random.default_rng(0).normal([3.0, 2.9, 0.0], size=(30, 3))

@@ -11,6 +11,8 @@ from pathlib import Path
 # wait for one another on two cores.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
+# Tables are as wide as the terminal, of which tests have none, or each another one.
+os.environ.update(COLUMNS="100", LINES="40")
 
 import pytest
 from hypothesis import settings

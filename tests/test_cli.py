@@ -126,9 +126,8 @@ def test_a_run_is_written_judged_and_says_what_to_do_next(write, folder, capsys)
     assert main(["run", write(), "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "max-softmax" in out
-    same_text(out)
     assert "farm compare runs/mine-001 " in out
-    same_text(out)
+    same_text(out, measured=True)
     assert len(Readouts.load(folder / "runs" / "mine-001").instances) == 20
     assert main(["run", write(), "--quiet", "--readouts-only", "--out", "there"]) == 0
     assert "max-softmax" not in capsys.readouterr().out

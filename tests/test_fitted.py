@@ -15,7 +15,7 @@ import farm.fitted
 import farm.identity.circumstances
 import farm.identity.component
 import farm.identity.loaded
-from farm.api import LAST_HIDDEN, CalibrationRule, Monitor, Needs, NoCache
+from farm.api import CalibrationRule, NoCache
 from farm.by_name import make_named
 from farm.cache import DiskCache
 from farm.errors import RequirementError
@@ -24,8 +24,9 @@ from farm.fitted import KIND
 from farm.fitting import fit_monitors
 from farm.plain_arrays import RECORD
 from farm.testbed import Testbed
-from farm.testing.fakes import FakeClassifier, FakeMonitor, TinyModel, TinySource
+from farm.testing.fakes import FakeClassifier, TinyModel, TinySource
 from tests.monitors.making import NAMES, make
+from tests.testing.counted_fits import Body, Forgetful, Hidden, Mean, Watching
 from tests.wording import same_text
 
 
@@ -41,58 +42,6 @@ class Notes:
 
     def note(self, message):
         self.said.append(message)
-
-
-class Mean(Monitor):
-    """Learns the mean image, and counts its fits; refuses so many states."""
-
-    fits = refusals = 0
-
-    def __init__(self, *, shift: float = 0.0) -> None:
-        self._shift = shift
-
-    def _fit(self, data):
-        Mean.fits += 1
-        mean = np.mean([o.images.mean(axis=0) for o, _ in data], axis=0)
-        return {
-            "mean": np.asfortranarray(mean + self._shift),
-            "n": np.array(3),
-            "names": np.array(["é", "b"]),
-        }
-
-    def _load(self, state):
-        if Mean.refusals:
-            Mean.refusals -= 1
-            raise ValueError("not like this")
-        self._mean, self._names = state["mean"], state["names"]
-
-    def _score(self, observation):
-        return np.abs(observation.images - self._mean).mean(axis=(1, 2, 3))
-
-    def notes(self):
-        return {"names": self._names.tolist()}
-
-
-class Forgetful(Mean):
-    """Keeps what it learned beside its state."""
-
-    def _fit(self, data):
-        self._scale = 2.0
-        return super()._fit(data)
-
-    def _score(self, observation):
-        return super()._score(observation) * getattr(self, "_scale", 1.0)
-
-
-class Body(Mean):
-    """Was made with what cannot be written down, and tells it as text."""
-
-    def __init__(self, *, body=len) -> None:
-        super().__init__()
-
-    @property
-    def parameters(self):
-        return {"body": "len"}
 
 
 @pytest.fixture(autouse=True)
@@ -118,11 +67,20 @@ def notes():
     return Notes()
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Give the folder beside which users have their modules: one, so that it is looked through once."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "own_of_fits.py").write_text(OWN)
+    (folder / "pictures").mkdir()
+    return folder
+
+
 @pytest.fixture
-def bed(tmp_path, notes):
-    def bed(seed=0, *, threads=1, model=None, source=None, cache=None, folder=tmp_path):
+def bed(tmp_path, notes, home):
+    def bed(seed=0, *, threads=1, model=None, source=None, cache=None):
         cache = cache or DiskCache(tmp_path / "cache", notes)
-        made = Testbed(seed, threads=threads, folder=folder, cache=cache, progress=notes)
+        made = Testbed(seed, threads=threads, folder=home, cache=cache, progress=notes)
         workload = made.workload(source or TinySource())
         return made, made.classifier(model or TinyModel(), workload), workload
 
@@ -184,7 +142,7 @@ def test_every_registered_monitor_is_found_as_it_would_be_fitted(tmp_path, notes
     for monitors, where in zip(columns, (NoCache(), cache, cache), strict=True):
         bed = Testbed(cache=where, progress=notes, folder=tmp_path)
         workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
-        classifier = bed.classifier({"name": "lenet", "epochs": 2}, workload)
+        classifier = bed.classifier({"name": "lenet", "epochs": 2, "hidden": 24}, workload)
         rules = {m.name: CalibrationRule() for m in monitors}
         assert bed.fit_all(monitors, classifier, workload, rules) == {}
     assert notes.said == [f"{len(made)} fitted monitors found in the cache"]
@@ -243,7 +201,7 @@ def test_what_the_code_or_the_machine_would_make_otherwise_is_fitted(bed, monkey
 
         def changed(modules, folder, **more):
             code = real(modules, folder, **more)
-            return replace(code, digest="other") if __name__ in modules else code
+            return replace(code, digest="other") if Mean.__module__ in modules else code
 
         monkeypatch.setattr(farm.identity.component, "code_digest", changed)
     elif what == "testbed":
@@ -278,27 +236,6 @@ def test_only_those_that_are_not_found_are_fitted_and_only_what_they_need_is_obs
     assert seen == [()]
 
 
-class Hidden(Mean):
-    """Needs a layer."""
-
-    @property
-    def needs(self):
-        return Needs(layers=(LAST_HIDDEN,))
-
-
-class Watching(FakeMonitor):
-    """Tells which layers there were when it was fitted."""
-
-    def __init__(self, *, seen, name) -> None:
-        super().__init__(name=name)
-        self._seen = seen
-
-    def _fit(self, data):
-        observation, _ = next(iter(data))
-        self._seen.append(tuple(observation.activations))
-        return {}
-
-
 @pytest.mark.parametrize("make", [Forgetful, lambda: Body(body=len)], ids=["state", "arguments"])
 def test_what_could_not_be_restored_is_fitted_each_time_without_a_word(bed, notes, tmp_path, make) -> None:
     first, second = make(), make()
@@ -315,7 +252,7 @@ def test_a_monitor_that_lies_in_no_file_is_fitted_each_time(bed, tmp_path, monke
         pass
 
     notebook = ModuleType("notebook")
-    exec("from tests.test_fitted import Mean\nclass Typed(Mean): pass", vars(notebook))
+    exec("from tests.testing.counted_fits import Mean\nclass Typed(Mean): pass", vars(notebook))
     monkeypatch.setitem(sys.modules, "notebook", notebook)
     for cls in (Local, notebook.Typed):
         cls.__module__ = "notebook" if cls is not Local else __name__
@@ -327,7 +264,7 @@ def test_a_monitor_that_lies_in_no_file_is_fitted_each_time(bed, tmp_path, monke
 
 def test_code_that_is_newer_than_the_process_is_fitted_each_time(tmp_path, notes, monkeypatch, bed) -> None:
     monkeypatch.undo()
-    (tmp_path / "mine_of_today.py").write_text("from tests.test_fitted import Mean\nclass Mine(Mean): pass\n")
+    (tmp_path / "mine_of_today.py").write_text("from tests.testing.counted_fits import Mean\nclass Mine(Mean): pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     from importlib import import_module
 
@@ -481,7 +418,7 @@ from pathlib import Path
 from threading import Thread
 import numpy as np
 from farm.testing.fakes import FakeMonitor, TinyModel, TinySource
-from tests.test_fitted import Mean
+from tests.testing.counted_fits import Mean
 HERE = Path(__file__).parent
 FITS = []
 
@@ -549,14 +486,12 @@ class Model(TinyModel):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(home, monkeypatch):
     """Give somebody's own module, with data beside it that another process wrote."""
-    (tmp_path / "own_of_fits.py").write_text(OWN)
-    (tmp_path / "pictures").mkdir()
     for name in ("shift_1", "shift_2", "pictures/images"):
-        (tmp_path / name).write_text("0.5")
+        (home / name).write_text("0.5")
     monkeypatch.setattr("farm.identity.reads._written", {})
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(home)
     name = "_".join(["own", "of", "fits"])  # a name that stands here would make it code of this module's
     yield import_module(name)
     del sys.modules[name]
@@ -564,12 +499,12 @@ def own(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["InFit", "InConstructor", "Remembering", "InThread"])
 def test_a_fit_that_read_what_nothing_names_is_not_kept_and_that_is_said(
-    bed, notes, tmp_path, own, name
+    bed, home, notes, tmp_path, own, name
 ) -> None:
     monitor, again = (make_named("monitor", f"{own.__name__}:{name}") for _ in range(2))
     fitted(bed, monitor, Mean())
     assert notes.said == [
-        f"the fitted monitor '{monitor.name}' is not kept: its code read {tmp_path / 'shift_1'}, which is in "
+        f"the fitted monitor '{monitor.name}' is not kept: its code read {home / 'shift_1'}, which is in "
         "no parameter: name it in one"
     ]
     assert len(entries(tmp_path)) == 1, "the other one is kept"
@@ -579,10 +514,10 @@ def test_a_fit_that_read_what_nothing_names_is_not_kept_and_that_is_said(
     same(monitor, again)
 
 
-def test_what_is_not_kept_sees_that_its_file_changed(bed, tmp_path, own) -> None:
+def test_what_is_not_kept_sees_that_its_file_changed(bed, home, own) -> None:
     first, second = own.InFit(), own.InFit()
     fitted(bed, first)
-    (tmp_path / "shift_1").write_text("0.75")
+    (home / "shift_1").write_text("0.75")
     fitted(bed, second)
     np.testing.assert_allclose(second.state["mean"], first.state["mean"] + 0.25, rtol=1e-6)
 
@@ -595,12 +530,12 @@ def test_a_fit_that_is_found_is_not_taken_once_code_read_what_nothing_names(bed,
     assert len(own.FITS) == 2
 
 
-def test_a_file_that_a_parameter_names_is_no_reason(bed, notes, tmp_path, own) -> None:
+def test_a_file_that_a_parameter_names_is_no_reason(bed, notes, home, own) -> None:
     for _ in range(2):
         fitted(bed, own.Named(path="shift_1"))
     assert own.FITS == ["named"]
     same_text(notes.said)
-    (tmp_path / "shift_1").write_text("0.75")
+    (home / "shift_1").write_text("0.75")
     fitted(bed, own.Named(path="shift_1"))
     assert own.FITS == ["named"] * 2
 
@@ -612,10 +547,10 @@ def test_training_images_that_are_read_in_a_fit_are_no_reason(bed, notes, own) -
     same_text(notes.said)
 
 
-def test_a_file_among_the_images_is_in_the_key(bed, tmp_path, own) -> None:
+def test_a_file_among_the_images_is_in_the_key(bed, home, own) -> None:
     monitors = [own.Among(), own.Among()]
     for monitor, shift in zip(monitors, ("0.25", "0.75"), strict=True):
-        (tmp_path / "pictures" / "shift_9").write_text(shift)
+        (home / "pictures" / "shift_9").write_text(shift)
         fitted(bed, monitor, source=own.Source(folder="pictures"))
     first, second = (monitor.state["mean"] for monitor in monitors)
     np.testing.assert_allclose(second, first + 0.5, rtol=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -19,7 +18,7 @@ import torch
 
 import farm.generated
 import farm.identity.circumstances
-from farm.api import Context, FaultContext, Faulted, Faultload, FunctionClassifier, NoCache
+from farm.api import Context, FaultContext, FunctionClassifier, NoCache
 from farm.cache import DiskCache
 from farm.config import parse_experiment
 from farm.errors import ComponentFailure, ExperimentError
@@ -33,65 +32,11 @@ from farm.sut import SystemUnderTest
 from farm.testbed import Testbed
 from farm.testing.fakes import TinyModel
 from farm.timed_stream import TimedStream
+from tests.testing.leaning_attacks import Called, Darker, Leaning
 from tests.wording import refused, same_text
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOAD, MODEL = {"name": "farm.testing.fakes:TinySource"}, {"name": "farm.testing.fakes:TinyModel"}
-
-
-class Leaning(Faultload):
-    """An attack whose pixels depend on the whole batch, as those of real ones do in their last bits."""
-
-    category, uses_classifier, severities = "adversarial", True, (1, 2, 3)
-
-    def __init__(self, *, strength=0.1, fails=False):
-        self._strength, self._fails = strength, fails
-        self.applied = []
-
-    def _prepare(self, context):
-        self._classifier = context.classifier
-        return context.every_instance("adversarial")
-
-    def _apply(self, images, labels, ids, severity):
-        if self._fails:
-            raise ValueError("no gradient")
-        self.applied.append(ids.tolist())
-        seen = self._classifier.observe(images)
-        lean = np.float32(self._strength * severity[0] * (0.1 + 0.05 * self._seed) * images.mean())
-        changed = np.clip(images + lean * seen.confidence.astype(np.float32)[:, None, None, None], 0, 1)
-        now = self._classifier.observe(changed).predicted
-        # Labels of its own, and one measure left out, as the contract allows.
-        return Faulted(changed, (labels + 1) % 4, {"success": (now != seen.predicted).astype(float)})
-
-
-class Darker(Leaning):
-    """An attack that takes little memory itself."""
-
-    severities = ()
-
-    def _apply(self, images, labels, ids, severity):
-        self.applied.append(ids.tolist())
-        return Faulted(images / 2, labels)
-
-
-class Called(Leaning):
-    """An attack that is given a function, and tells its parameters in words of its own."""
-
-    def __init__(self, *, change):
-        super().__init__()
-        self._change = change
-
-    @property
-    def parameters(self):
-        return {"change": "a function"}
-
-    def _apply(self, images, labels, ids, severity):
-        self.applied.append(ids.tolist())
-        return Faulted(self._change(images), labels)
-
-
-class OtherModel(TinyModel):
-    """Another recipe of the same classifier."""
 
 
 class Notes:
@@ -232,8 +177,8 @@ def test_cheap_faults_are_made_batch_by_batch_and_not_kept(folder):
 
 def test_several_attacks_and_what_is_done_everywhere_keep_their_places(folder):
     asked = [
-        {"name": f"{__name__}:Leaning", "severity": 1},
-        {"name": f"{__name__}:Leaning", "as": "other", "severity": 3, "share": 2},
+        {"name": "tests.testing.leaning_attacks:Leaning", "severity": 1},
+        {"name": "tests.testing.leaning_attacks:Leaning", "as": "other", "severity": 3, "share": 2},
         {"name": "faultloads.anomaly:BitFlips", "severity": 1, "both": True},
     ]
     first, again = (whole(Small(folder).stream(asked, None, ood_share=0.5), size) for size in (1, 64))
@@ -369,7 +314,7 @@ def named(fault, name):
         {"fault": lambda: named(Leaning(), "other")},
         {"stream": {"length": 100}},
         {"workload": {**WORKLOAD, "seed": 5}},
-        {"model": {"name": f"{__name__}:OtherModel", "as": MODEL["name"]}},
+        {"model": {"name": "tests.testing.leaning_attacks:OtherModel", "as": MODEL["name"]}},
     ],
     ids=lambda changed: next(iter(changed)),
 )
@@ -395,9 +340,9 @@ def test_another_anything_makes_other_images(folder, changed):
 )
 def test_another_machine_version_or_classifier_makes_other_images(folder, monkeypatch, where, what):
     assert runs_of_attack(folder) == 1
-    monkeypatch.setattr(where, what if where.endswith("digest") else lambda: what)
-    assert runs_of_attack(folder) == 1
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(where, what if where.endswith("digest") else lambda: what)
+        assert runs_of_attack(folder) == 1
     assert runs_of_attack(folder) == 0
 
 
@@ -437,20 +382,20 @@ def test_a_damaged_entry_is_said_and_made_anew(folder, notes):
 
 
 def test_what_is_made_is_on_disk_and_not_in_memory(folder, monkeypatch):
-    monkeypatch.setattr(farm.generated, "CHUNK", 32)
-    small = Small(folder, workload={**WORKLOAD, "size": 64, "tracks": [8, 6, 100]})
+    monkeypatch.setattr(farm.generated, "CHUNK", 16)
+    small = Small(folder, workload={**WORKLOAD, "size": 64, "tracks": [8, 6, 50]})
     fault, n = Darker(), len(small.workload.test)
     context = FaultContext(small.workload, small.workload.test, small.classifier, None, small.bed.context)
     targets, everything = fault.prepare(context), 4 * 3 * 64 * 64 * n
     for _ in range(2):
         tracemalloc.start()
         made = generate(fault, targets, None, np.arange(n), context, TinyModel())
-        for start in range(0, n, 64):
-            assert made.read(np.arange(start, start + 64)).images.max() <= 0.5
+        for start in range(0, n, 40):
+            assert made.read(np.arange(start, min(start + 40, n))).images.max() <= 0.5
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.3 * everything
-        assert len(fault.applied) == n // 32
+        assert len(fault.applied) == -(-n // 16)
 
 
 # Not kept where not all can be told ---------------------------------------------------------------------
@@ -485,7 +430,7 @@ def test_a_class_whose_name_finds_another_is_not_kept(folder, notes):
 @pytest.mark.parametrize("name", ["builtins", "__main__", "typed_in"])
 def test_a_class_that_was_typed_in_is_not_kept(folder, notes, monkeypatch, name):
     typed = type("Typed", (Leaning,), {"__module__": name})
-    module = sys.modules.get(name) or ModuleType(name)
+    module = sys.modules[name] if name == "builtins" else ModuleType(name)
     monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(module, "Typed", typed, raising=False)
     same_text(not_kept(folder, notes, typed()))
@@ -510,7 +455,7 @@ def test_a_function_among_the_parameters_is_not_kept_whatever_the_fault_calls_it
 
 
 def test_a_module_that_lies_elsewhere_than_it_was_loaded_from_is_not_kept(folder, notes, monkeypatch):
-    monkeypatch.setattr(sys.modules[__name__], "__file__", str(folder / "elsewhere.py"))
+    monkeypatch.setattr(sys.modules[Leaning.__module__], "__file__", str(folder / "elsewhere.py"))
     same_text(not_kept(folder, notes, Leaning()))
 
 
@@ -534,7 +479,7 @@ def test_a_fault_that_says_nothing_of_its_making_is_made_in_memory(folder):
 OWN_DATA = """
 from functools import lru_cache
 from pathlib import Path
-from tests.test_generated import Darker
+from tests.testing.leaning_attacks import Darker
 HERE = Path(__file__).parent
 
 @lru_cache
@@ -611,7 +556,7 @@ EXPERIMENT = {
     "name": "small",
     "seed": 3,
     "workload": {"name": "digits", "size": 16, "channels": 1},
-    "classifier": {"name": "lenet", "epochs": 2},
+    "classifier": {"name": "lenet", "epochs": 2, "hidden": 24},
     "faultload": {"name": "pgd", "steps": 4},
     "stream": {"length": 120},
     "monitors": ["max-softmax"],
@@ -691,7 +636,7 @@ def test_a_composition_with_an_attack_is_made_once_as_a_whole(run, folder, gradi
     first, again = (run(cache, faultload=both, batch_size=size) for size in (64, 7))
     assert gradients == [60] * 2
     pd.testing.assert_series_equal(first.instances["fault_linf"], again.instances["fault_linf"])
-    parts[1]["surrogate"] = {"name": "lenet", "epochs": 1}
+    parts[1]["surrogate"] = {"name": "lenet", "epochs": 1, "hidden": 24}
     run(cache, faultload=both)
     assert gradients[:4] == [60] * 4
     run(cache, faultload=both | {"faults": [{"name": "gaussian-noise", "severity": 1}, parts[1]]})
@@ -735,12 +680,22 @@ class Own(Faultload):
 """
 
 
-def test_images_are_found_in_another_process_until_the_users_own_code_changes(tmp_path):
-    def process():
+def test_images_are_found_in_another_process_until_the_users_own_code_changes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FARM_CACHE", str(tmp_path / "cache"))
+
+    def here():
+        monkeypatch.setattr(sys, "argv", ["-c", str(tmp_path)])
+        exec(IN_A_NEW_PROCESS, {})
+        for name in ("own_attack", "own_strength"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        return told(capsys.readouterr().out)
+
+    def elsewhere():
         arguments = [sys.executable, "-c", IN_A_NEW_PROCESS, str(tmp_path)]
-        surroundings = os.environ | {"FARM_CACHE": str(tmp_path / "cache")}
-        done = subprocess.run(arguments, check=True, capture_output=True, text=True, env=surroundings)
-        applied, pixels = done.stdout.split()
+        return told(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout)
+
+    def told(printed):
+        applied, pixels = printed.split()
         return int(applied), pixels
 
     def write(name, code):
@@ -749,11 +704,11 @@ def test_images_are_found_in_another_process_until_the_users_own_code_changes(tm
 
     write("own_attack.py", OWN)
     write("own_strength.py", "STRENGTH = 0.5")
-    applied, first = process()
+    applied, first = here()
     assert applied == 1
-    assert process() == (0, first)
     write("own_strength.py", "STRENGTH = 0.25")
-    applied, other = process()
+    applied, other = elsewhere()
     assert applied == 1
     assert other != first
-    assert process() == (0, other)
+    write("own_strength.py", "STRENGTH = 0.5")
+    assert elsewhere() == (0, first)

@@ -23,9 +23,18 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\w.]*\d)")
 PASSING = [
     (re.compile(r"\b[0-9a-f]{12,}\b"), "<digest>"),
     (re.compile(r"0x[0-9a-f]+"), "<address>"),
+    (re.compile(r"(?<=_time_us\": )\d[\d.]*"), "<time>"),
+    (re.compile(r"\bin \d+ s\b"), "in <time>"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 ]
 """What differs between two runs though they say the same."""
+OF_MEASURED_TIMES = [
+    (re.compile(r"(?<![\w.])\d[\d.]* (?:ns|µs|ms)(?!\w)"), "<time>"),
+    (re.compile(r"[+<]\d[\d.]* %"), "<overhead>"),
+    (re.compile(r"─{3,}"), "───"),
+    (re.compile(r"(?<=\S) {2,}"), "  "),
+]
+"""Columns of a table are as wide as the times in it want them to be."""
 
 
 class Golden:
@@ -98,11 +107,17 @@ def refused(*kinds: type[BaseException]) -> Iterator[pytest.ExceptionInfo[BaseEx
     same_text(str(caught.value))
 
 
-def same_text(text: object) -> None:
-    """Expect the text, or the lines, that are kept for this place of the test."""
+def same_text(text: object, *, measured: bool = False) -> None:
+    """Expect the text, or the lines, that are kept for this place of the test.
+
+    Where a table has times that the test measured, they are left out, and with them its layout.
+    """
     if not isinstance(text, str) and isinstance(text, Iterable):
         text = "\n".join(str(line) for line in text)
-    WORDING.check(str(text))
+    text = str(text)
+    for pattern, name in OF_MEASURED_TIMES if measured else ():
+        text = pattern.sub(name, text)
+    WORDING.check(text)
 
 
 def lasting(text: str) -> str:

@@ -166,7 +166,7 @@ def worst_share(shares: FloatArray) -> float:
 
     Examples
     --------
-    >>> worst_share(np.zeros(9)), worst_share(np.ones(9)), worst_share(np.full(9, 1 / 3))
+    >>> worst_share(np.zeros(9)), worst_share(np.ones(9)), round(worst_share(np.full(9, 1 / 3)), 12)
     (1.0, 1.0, 0.5)
     """
     return float((shares @ shares + 1) / (shares.sum() + 1))

@@ -1,9 +1,12 @@
 """Runs whose decisions are chosen by hand, and the same ones a little later."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+import farm.baseline.summary as summary
 from farm.testing import make_readouts
 
 
@@ -50,6 +53,14 @@ def run_of(
             **noted,
         },
     )
+
+
+@contextmanager
+def seldom_drawn():
+    """Draw seldom for the intervals that stand in a saved file, for tests that do not look at them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "REPLICATES", 100)
+        yield
 
 
 def by_chance(seed=0, n=400, monitors=("oob", "odin"), rates=(0.1, 0.6), **more):

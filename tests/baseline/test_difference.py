@@ -17,9 +17,11 @@ from farm.baseline import (
     save_baseline,
     side_by_side,
 )
+from farm.check.seen import mean_over
 from farm.comparison import benchmark_sets, measured
 from farm.comparison.measures import MEASURES
 from farm.comparison.resampled import resampled
+from farm.comparison.sets import Said
 from farm.errors import DataError, ExperimentError
 from farm.measures import Measure
 from tests.baseline.kept_runs import by_chance, flipped, run_of
@@ -28,9 +30,36 @@ from tests.wording import refused, same_text
 NEED_MORE = ("auroc", "aupr", "fpr_at_95_tpr", "system_mcc")
 
 
-def difference(now, then, measure, monitor="oob", **asked):
+def difference(now, then, measure, **asked):
     sets = paired_sets([now], then if isinstance(then, Baseline) else Baseline.of([then]))
-    return paired_differences(sets, measured(measure), [monitor], **{"replicates": 200, **asked})[0]
+    return difference_on(sets, measure, **asked)
+
+
+def difference_on(sets, measure, **asked):
+    return paired_differences(sets, measured(measure), ["oob"], **{"replicates": 200, **asked})[0]
+
+
+@pytest.fixture(scope="module")
+def file_and_folder(tmp_path_factory):
+    """Give the sets of a run beside a baseline, by whether that was saved in a file; and the two runs."""
+
+    def sides(now, then):
+        path = tmp_path_factory.mktemp("kept") / "b.yaml"
+        save_baseline(then, path)
+        kept = {False: Baseline.of([then]), True: load_baseline(path)}
+        return {saved: paired_sets([now], baseline) for saved, baseline in kept.items()}, now, then
+
+    return sides
+
+
+@pytest.fixture(scope="module")
+def others(file_and_folder):
+    return file_and_folder(by_chance(1), by_chance(0))
+
+
+@pytest.fixture(scope="module")
+def flips(file_and_folder):
+    return file_and_folder(flipped(by_chance(0), range(0, 400, 9)), by_chance(0))
 
 
 def arrays(run, monitor="oob"):
@@ -69,13 +98,9 @@ def independent(run, measure):
         "accepted_accuracy",
     ],
 )
-def test_the_difference_is_that_of_an_independent_computation(tmp_path, measure, saved):
-    then, now = by_chance(0), by_chance(1)
-    baseline = Baseline.of([then])
-    if saved:
-        save_baseline(then, tmp_path / "b.yaml")
-        baseline = load_baseline(tmp_path / "b.yaml")
-    found = difference(now, baseline, measure)
+def test_the_difference_is_that_of_an_independent_computation(others, measure, saved):
+    sets, now, then = others
+    found = difference_on(sets[saved], measure)
     was, is_now = independent(then, measure), independent(now, measure)
     assert found.baseline.value == pytest.approx(was, abs=1e-12)
     assert found.now.value == pytest.approx(is_now, abs=1e-12)
@@ -83,9 +108,9 @@ def test_the_difference_is_that_of_an_independent_computation(tmp_path, measure,
     assert found.difference.low.value < is_now - was < found.difference.high.value
 
 
-def test_scores_are_compared_with_a_runs_folder():
-    then, now = by_chance(0), by_chance(1)
-    found = difference(now, then, "auroc")
+def test_scores_are_compared_with_a_runs_folder(others):
+    sets, now, then = others
+    found = difference_on(sets[False], "auroc")
     was, is_now = (
         roc_auc_score(run.instances["is_ood"], run.alarms.loc[run.alarms["monitor"] == "oob", "score"])
         for run in (then, now)
@@ -95,10 +120,9 @@ def test_scores_are_compared_with_a_runs_folder():
 
 
 @pytest.mark.parametrize("measure", [name for name in MEASURES if name not in NEED_MORE])
-def test_a_saved_file_gives_what_the_runs_folder_gives(tmp_path, measure):
-    then, now = by_chance(0), flipped(by_chance(0), range(0, 400, 9))
-    save_baseline(then, tmp_path / "b.yaml")
-    assert difference(now, load_baseline(tmp_path / "b.yaml"), measure) == difference(now, then, measure)
+def test_a_saved_file_gives_what_the_runs_folder_gives(flips, measure):
+    sets, *_ = flips
+    assert difference_on(sets[True], measure) == difference_on(sets[False], measure)
 
 
 def test_each_side_is_judged_against_the_mistakes_of_its_own_classifier(tmp_path):
@@ -155,26 +179,48 @@ def test_a_fallbacks_decisions_are_kept(tmp_path):
 # Intervals.
 
 
-def paired_streams(rng, n=400, *, lose=0.1, gain=0.05):
+def paired_alarms(rng, n=400, *, lose=0.1, gain=0.05):
     """Draw a monitor and a later one that loses some alarms and gains others; half of the stream is OOD."""
     is_ood = np.arange(n) >= n // 2
     then = rng.random(n) < np.where(is_ood, 0.7, 0.2)
     change = rng.random(n)
     now = (then & (change >= lose)) | (~then & (change < gain))
-    return run_of({"oob": then}), run_of({"oob": now})
+    return then, now
+
+
+def paired_streams(rng, **rates):
+    return tuple(run_of({"oob": alarm}) for alarm in paired_alarms(rng, **rates))
+
+
+def with_alarms(one, alarms):
+    """Give a set of one stream with other monitors, whose alarms all cancel."""
+    (stream,) = one.streams
+    said = {
+        name: Said(alarm, alarm, ~alarm, ~alarm & ~stream.should_cancel, None)
+        for name, alarm in alarms.items()
+    }
+    return replace(one, records=[{}], streams=[replace(stream, said=said)])
 
 
 def test_the_interval_covers_the_true_difference_and_no_less_than_it_should():
+    """Of ten monitors at once, which know nothing of one another."""
     rng = np.random.default_rng(20)
     truth = {"specific.fpr": -0.2 * 0.1 + 0.8 * 0.05, "specific.fnr": 0.7 * 0.1 - 0.3 * 0.05}
     covered = dict.fromkeys(truth, 0)
-    streams = 150
-    for _ in range(streams):
-        then, now = paired_streams(rng)
-        sets = paired_sets([now], Baseline.of([then]))
+    first, second = paired_streams(rng)
+    (one,) = paired_sets([second], Baseline.of([first]))
+    monitors = [f"m{i}" for i in range(10)]
+    for seed in range(15):
+        alarms = {}
+        for name in monitors:
+            alarms[before(name)], alarms[name] = paired_alarms(rng)
+        sets = [with_alarms(one, alarms)]
         for name, true in truth.items():
-            found = paired_differences(sets, measured(name), ["oob"], replicates=400, level=0.9)[0].difference
-            covered[name] += found.low.value <= true <= found.high.value
+            values = {each: mean_over(sets, name, each) for each in alarms}
+            for found in paired_differences(
+                sets, measured(name), monitors, replicates=400, level=0.9, values=values, seed=seed
+            ):
+                covered[name] += found.difference.low.value <= true <= found.difference.high.value
     for name, times in covered.items():
         # Of 150 streams 90 % are 135; chance takes it below 123, or above 148, once in 1,000 tests.
         assert 123 <= times <= 148, name

@@ -90,17 +90,21 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Give a run, and the baseline of it by whether that was saved in a file."""
+    run, path = by_chance(folder="runs/now"), tmp_path_factory.mktemp("kept") / "b.yaml"
+    save_baseline(run, path)
+    return run, {False: Baseline.of([run]), True: load_baseline(path)}
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("saved", [False, True])
-def test_another_stream_is_an_error_that_says_what_differs(tmp_path, case, saved):
+def test_another_stream_is_an_error_that_says_what_differs(kept, case, saved):
     change, what, first = CASES[case]
-    run = by_chance(folder="runs/now")
-    baseline = Baseline.of([run])
-    if saved:
-        save_baseline(run, tmp_path / "b.yaml")
-        baseline = load_baseline(tmp_path / "b.yaml")
+    run, baselines = kept
     with pytest.raises(DataError) as error:
-        baseline.check_same_stream(change(run))
+        baselines[saved].check_same_stream(change(run))
     told = f"runs/now is not on the stream of the baseline 'demo': {what}{'' if saved else first}; a paired"
     assert str(error.value).startswith(told)
     assert "\n" not in str(error.value)

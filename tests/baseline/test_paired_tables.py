@@ -1,5 +1,8 @@
 """What a paired difference is drawn of, and how sure it is: exact where that is known, and in simulations."""
 
+from dataclasses import replace
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.stats import beta, binom, binomtest
@@ -11,6 +14,7 @@ from farm.check.binomial import high_of_share
 from farm.comparison import measured
 from farm.comparison.resampled import put_together
 from farm.errors import ParameterError
+from farm.measures import Measure
 from farm.measures.many import MANY
 from farm.statistics.resampling import Resampling
 from tests.baseline.kept_runs import by_chance, flipped, run_of
@@ -52,7 +56,7 @@ class TestExactly:
     @pytest.mark.parametrize("measure", ["specific.fpr", "specific.fnr"])
     def test_where_nothing_differs_it_is_what_may_differ_unseen(self, run, level, measure):
         exact = binomtest(0, K).proportion_ci(level, method="exact").high
-        found = difference(run, run, measure, level=level, replicates=20_000)
+        found = difference(run, run, measure, level=level, replicates=10_000)
         assert (found.changed, found.verdict, found.difference.value.value) == (0, "the same", 0.0)
         assert (found.difference.low.value, found.difference.high.value) == pytest.approx(
             (-exact, exact), rel=0.04
@@ -63,7 +67,7 @@ class TestExactly:
         """On the other side of the value an unseen change back takes one of them away."""
         alarms = run.alarms["alarm"].to_numpy()
         quiet = np.flatnonzero(~alarms[:K])[:seen]
-        found = difference(flipped(run, quiet), run, "specific.fpr", level=0.9, replicates=20_000)
+        found = difference(flipped(run, quiet), run, "specific.fpr", level=0.9, replicates=10_000)
         assert found.changed == seen
         assert found.difference.value.value == pytest.approx(seen / K)
         assert found.difference.high.value == pytest.approx(high_of_share(seen, K, 0.95), rel=0.04)
@@ -72,7 +76,7 @@ class TestExactly:
 
     def test_where_all_differ_alike_an_exception_goes_the_other_way(self):
         never, always = run_of({"oob": np.zeros(N)}), run_of({"oob": np.ones(N)})
-        found = difference(always, never, "specific.fpr", replicates=20_000)
+        found = difference(always, never, "specific.fpr", replicates=10_000)
         assert found.difference.value.value == found.difference.high.value == 1.0
         assert found.difference.low.value == pytest.approx(1 - 2 * high_of_share(0, K, 0.975), abs=0.001)
         assert found.verdict == "worse, surely"
@@ -91,13 +95,13 @@ class TestExactly:
             mcc(fp=rest + more, tn=rest) - mcc(fp=rest, tn=rest + more),
             mcc(fn=rest + more, tp=rest) - mcc(fn=rest, tp=rest + more),
         )
-        low, high = ends(run, run, "specific.mcc", replicates=20_000)
+        low, high = ends(run, run, "specific.mcc", replicates=10_000)
         assert low == pytest.approx(min(changes), rel=0.04)
         assert high == pytest.approx(-min(changes), rel=0.04)
 
     def test_auroc_that_is_the_same_may_change_by_the_share_of_pairs(self):
         run = by_chance(n=N)
-        found = difference(run, run, "auroc", replicates=20_000)
+        found = difference(run, run, "auroc", replicates=10_000)
         more = high_of_share(0, K, 0.975)
         assert (found.difference.low.value, found.difference.high.value) == pytest.approx(
             (-more, more), rel=0.04
@@ -117,7 +121,7 @@ class TestUnseen:
     def test_a_track_changes_as_a_whole_until_the_size_of_changes_is_known(self):
         track = np.arange(N) // 5
         run = run_of({"oob": np.arange(N) % 2 == 0}, track=track)
-        nothing = ends(run, run, "specific.fpr", replicates=20_000)[1]
+        nothing = ends(run, run, "specific.fpr", replicates=10_000)[1]
         assert nothing == pytest.approx(high_of_share(0, K // 5, 0.975), rel=0.04)
         many = flipped(run, range(1, 400, 10))  # one instance of 40 tracks, a false alarm now
         found = difference(many, run, "specific.fpr")
@@ -134,7 +138,7 @@ class TestUnseen:
             run_of({"oob": alarm}, faults=("fog", "snow"), n_ood=200, track=track)
             for track in (np.arange(400), shared)
         ]
-        apart, together = (ends(run, run, "specific.fnr", replicates=20_000)[1] for run in runs)
+        apart, together = (ends(run, run, "specific.fnr", replicates=10_000)[1] for run in runs)
         assert together == pytest.approx(high_of_share(0, 100, 0.975), rel=0.05)
         assert apart == pytest.approx(together / 2, rel=0.05)
 
@@ -143,7 +147,7 @@ class TestUnseen:
         n, track = 800, np.arange(800) // 10
         wrong = np.arange(n) % 10 == 0
         run = run_of({"oob": wrong}, wrong=wrong, track=track, n_ood=n // 2)
-        high = ends(run, run, "residual_hazard", replicates=20_000)[1]
+        high = ends(run, run, "residual_hazard", replicates=10_000)[1]
         # Half of the stream is of that side, and one frame in ten of the unseen track.
         assert high == pytest.approx(0.5 * 0.1 * high_of_share(0, 40, 0.975), rel=0.1)
         only_once = run_of({"oob": wrong & (track < 1)}, wrong=wrong & (track < 1), track=track)
@@ -182,31 +186,40 @@ class TestUnseen:
 
 
 COLUMN = ("overall.mcc", "oob")
-STREAMS = 120
+STREAMS = 50
+RARE = Setting(30, 8, "rare", 0.95, worse=True)
+COMMON = Setting(100, 1, "common", 0.6, worse=True)
+LONG = Setting(30, 20, "common", 0.95, worse=False)
+
+
+@cache
+def bounds_held(of, streams):
+    return held(of, streams=streams, replicates=200)
 
 
 class TestCoverage:
-    """Of 120 streams 95 % hold, less chance: fewer than `FEWEST` once in 1,000 tests."""
-
-    FEWEST = binom.ppf(0.001, STREAMS, LEVEL) / STREAMS
+    """Of so many streams 95 % hold, less chance: fewer than that once in 1,000 tests."""
 
     @pytest.mark.parametrize(
-        "of",
+        ("of", "streams"),
         [
-            Setting(30, 8, "rare", 0.95, worse=True),
-            Setting(100, 1, "common", 0.6, worse=True),
-            Setting(30, 20, "common", 0.95, worse=False),
+            (RARE, STREAMS),
+            (COMMON, STREAMS),
+            *(pytest.param(of, 200, marks=pytest.mark.slow) for of in (RARE, COMMON, LONG)),
         ],
-        ids=lambda of: f"{of.tracks} tracks of {of.frames}, {of.errors}",
+        ids=lambda of: (
+            f"{of.tracks} tracks of {of.frames}, {of.errors}" if isinstance(of, Setting) else str(of)
+        ),
     )
-    def test_each_bound_alone_holds(self, of):
-        for name, one in held(of, streams=STREAMS, replicates=200).items():
-            assert one.n >= 0.9 * STREAMS, name
-            assert min(one.low, one.high) >= self.FEWEST, name
+    def test_each_bound_alone_holds(self, of, streams):
+        fewest = binom.ppf(0.001, streams, LEVEL) / streams
+        for name, one in bounds_held(of, streams).items():
+            assert one.n >= 0.9 * streams, name
+            assert min(one.low, one.high) >= fewest, name
 
     def test_bounds_are_not_so_far_out_that_they_always_hold(self):
         """Of many tracks that often differ."""
-        found = held(Setting(100, 1, "common", 0.6, worse=True), streams=STREAMS, replicates=200)
+        found = bounds_held(COMMON, STREAMS)
         assert min(found["specific.mcc"].low, found["overall.mcc"].high) < 1.0
 
     def test_the_truth_is_that_of_a_huge_sample(self):
@@ -230,11 +243,23 @@ class TestCoverage:
         rng = np.random.default_rng(1)
         n, rate = 800, 3.5 / 400
         then = run_of({"oob": np.arange(n) >= n // 2})
+        (one,) = paired_sets([then], Baseline.of([then]))
+        (stream,) = one.streams
+        monitors = [f"m{i}" for i in range(20)]  # at once, as that takes less time
         found = []
-        for _ in range(120):
-            now = flipped(then, n // 2 + np.flatnonzero(rng.random(n // 2) < rate))
-            found.append(ends(now, then, "specific.fnr", level=0.9, replicates=300))
-        low, high = np.array(found).T
+        for seed in range(6):
+            said, values = {}, {}
+            for name in monitors:
+                missed = stream.is_ood & (rng.random(n) < rate)
+                said[before(name)] = stream.said["oob"]
+                said[name] = replace(stream.said["oob"], alarm=stream.is_ood & ~missed)
+                values[before(name)], values[name] = Measure(0.0), Measure(missed[n // 2 :].mean())
+            sets, fnr = [replace(one, streams=[replace(stream, said=said)])], measured("specific.fnr")
+            found += paired_differences(
+                sets, fnr, monitors, level=0.9, replicates=300, values=values, seed=seed
+            )
+        low, high = np.array([(one.difference.low.value, one.difference.high.value) for one in found]).T
+        assert len(found) == 120
         # At each end 5 % may miss: 6 of 120, and more than 11 by chance once in 50 tests, but for the seed.
         assert (high < rate).sum() <= 11
         assert (low > rate).sum() <= 11

@@ -10,8 +10,6 @@ import yaml
 
 from farm.baseline import Baseline, load_baseline, save_baseline
 from farm.baseline.saved import to_text
-from farm.comparison import benchmark_sets, measured
-from farm.comparison.sections import section
 from farm.errors import DataError, StorageError
 from tests.baseline.kept_runs import by_chance, flipped, run_of
 from tests.comparison.made_runs import make_run
@@ -70,20 +68,6 @@ def test_rows_of_the_tables_may_come_in_any_order(tmp_path):
     save_baseline(run, tmp_path / "a.yaml")
     save_baseline(mixed, tmp_path / "b.yaml")
     assert (tmp_path / "a.yaml").read_text() == (tmp_path / "b.yaml").read_text()
-
-
-def test_the_measures_are_those_of_farm_compare(tmp_path):
-    run = make_run(3, n_id=120, n_ood=60, tracks=60)
-    save_baseline(run, tmp_path / "b.yaml")
-    told = yaml.safe_load((tmp_path / "b.yaml").read_text())["runs"]["unnamed"]["measures"]
-    sets = benchmark_sets([run])
-    assert list(told) == [one.name for one in sets]
-    for name in ("overall.mcc", "specific.fnr", "residual_hazard", "auroc"):
-        made = section("", sets[1:2], measured(name), ["good", "poor"], alpha=0.05, replicates=2000, seed=0)
-        for standing in made.standings:
-            got = told[sets[1].name][standing.monitor][name]
-            ends = [standing.value.value, standing.low.value, standing.high.value]
-            assert [got["value"], got["low"], got["high"]] == [round(end, 4) for end in ends]
 
 
 def test_what_has_no_value_or_no_interval_says_why(tmp_path):

@@ -197,7 +197,8 @@ def test_failures_and_notes_stay_above_the_bars(bars):
     bars.note("damaged [cell], computed again")
     bars.finished(Outcome("fog", "crashed", reason="it was killed"), "fog")
     bars.close()
-    same_text(text(bars))
+    told = text(bars).splitlines()
+    same_text([*(line for line in told if not line.startswith("weather")), told[-1]])
 
 
 def test_a_cell_that_fails_before_any_news_is_no_error(bars):

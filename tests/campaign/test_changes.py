@@ -143,7 +143,7 @@ def test_a_file_that_was_only_touched_changes_nothing(tmp_path, here):
     assert computed(job).state == "done"
 
 
-def test_a_campaign_whose_code_changes_stops_and_says_what_changed(tmp_path, here, capfd):
+def test_a_campaign_whose_code_changes_stops_and_says_what_changed(tmp_path, here, capfd, inside):
     own = {"name": f"mine_{here}:Plain", "changes": f"mine_{here}.py"}
     one = {"faultloads": ["gaussian-noise"], "severities": [1, 3], "seeds": [0]}
     file = written(tmp_path, campaign(monitors=[own], **one))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -19,6 +20,7 @@ from farm.campaign.folder import CampaignFolder
 from farm.campaign.supervisor import Supervisor
 from farm.cli import main
 from farm.readouts import Readouts
+from tests.campaign.inside import Inside
 from tests.campaign.small import (
     FARM,
     SOON,
@@ -71,6 +73,23 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: None) -> Non
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of the campaign of two cells, finished; nobody changes it."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executor, "Supervisor", Inside)
+        assert main(["run", str(small(folder)), "--out", str(folder / "out"), "--quiet"]) == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def done(tmp_path: Path, finished: Path) -> Path:
+    """Give the campaign's file, and beside it a finished folder of the test's own, `out`."""
+    shutil.copytree(finished, tmp_path / "out")
+    return small(tmp_path)
+
+
 @pytest.fixture
 def processes(_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have cells computed in processes of their own, as they are for people."""
@@ -92,9 +111,7 @@ def test_all_cells_are_computed_once_and_found_again(
     assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out/cells").rglob("*")}
 
 
-def test_a_monitor_that_is_added_is_computed_alone(tmp_path: Path) -> None:
-    file = small(tmp_path)
-    assert main(["run", str(file), "--out", "out"]) == 0
+def test_a_monitor_that_is_added_is_computed_alone(tmp_path: Path, done: Path) -> None:
     before = cells(tmp_path / "out")
     file = small(tmp_path, monitors=["mine:Plain", "max-softmax", {"name": "energy", "as": "second"}])
     assert main(["run", str(file), "--out", "out"]) == 0
@@ -127,17 +144,14 @@ def test_only_what_changed_is_computed_when_the_code_of_a_monitor_changes(tmp_pa
 
 
 def test_a_dry_run_changes_nothing_and_tells_the_plan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, done: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = small(tmp_path)
-    assert main(["run", str(file), "--out", "out", "--dry-run"]) == 0
+    assert main(["run", str(done), "--out", "new", "--dry-run"]) == 0
     told = capsys.readouterr().out
     assert "2 cells: 2 to compute" in told
     assert "gaussian-noise severity 3" in told
-    assert not (tmp_path / "out").exists()
-    assert main(["run", str(file), "--out", "out"]) == 0
+    assert not (tmp_path / "new").exists()
     file = small(tmp_path, severities=[1, 3, 5])
-    capsys.readouterr()
     assert main(["run", str(file), "--out", "out", "--dry-run"]) == 0
     told = capsys.readouterr().out
     same_text(told)
@@ -198,10 +212,8 @@ def test_a_hanging_monitor_costs_its_cell_no_more_than_itself(
 
 @pytest.mark.parametrize("how", ["truncated", "flipped"])
 def test_a_damaged_cell_is_found_said_and_computed_again(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], how: str
+    tmp_path: Path, done: Path, capfd: pytest.CaptureFixture[str], how: str
 ) -> None:
-    file = small(tmp_path)
-    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
     whole = cells(tmp_path / "out")
     victim = sorted((tmp_path / "out/cells").glob("*/alarms.parquet"))[0]
     content = bytearray(victim.read_bytes())
@@ -210,17 +222,14 @@ def test_a_damaged_cell_is_found_said_and_computed_again(
     else:
         content[len(content) // 2] ^= 1
     victim.write_bytes(content)
-    capfd.readouterr()
-    assert main(["run", str(file), "--out", "out"]) == 0
+    assert main(["run", str(done), "--out", "out"]) == 0
     assert "changed or truncated" in capfd.readouterr().err
     check_same(whole, cells(tmp_path / "out"))
 
 
 def test_an_edited_campaign_tells_what_is_new_and_what_is_orphaned(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, done: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
-    capfd.readouterr()
     assert main(["run", str(small(tmp_path, severities=[3, 5])), "--out", "out"]) == 0
     told = capfd.readouterr().err
     assert "1 new" in told
@@ -271,7 +280,7 @@ def test_results_do_not_depend_on_the_number_of_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor on the process that computes them: two of their own do here, and one that has computed others."""
-    file = written(tmp_path, campaign(severities=[3]))
+    file = written(tmp_path, campaign(faultloads=["gaussian-noise", "contrast"], severities=[3]))
     assert main(["run", str(file), "--out", "one", "--quiet"]) == 0
     monkeypatch.setattr(executor, "Supervisor", Supervisor)
     assert main(["run", str(file), "--out", "two", "--quiet", "--workers", "2"]) == 0
@@ -296,8 +305,9 @@ def test_no_more_workers_are_told_than_there_are_cells(tmp_path: Path) -> None:
         ]
 
 
-def test_a_cell_is_repeated_by_its_record(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
+def test_a_cell_is_repeated_by_its_record(
+    tmp_path: Path, done: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     cell = sorted((tmp_path / "out/cells").iterdir())[0]
     assert main(["run", str(cell / "run.json"), "--out", "again", "--quiet"]) == 0
     assert "bit for bit" in capfd.readouterr().out
@@ -305,10 +315,8 @@ def test_a_cell_is_repeated_by_its_record(tmp_path: Path, capfd: pytest.CaptureF
 
 
 def test_a_campaign_is_compared_judged_and_exported_as_a_whole(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, done: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
-    capfd.readouterr()
     assert main(["compare", "out"]) == 0
     assert "2 sets" in capfd.readouterr().out
     assert main(["judge", "out", "--format", "csv"]) == 0
@@ -328,8 +336,7 @@ def test_the_shipped_campaign_is_one(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert yaml.safe_load(json.dumps(plan)) == plan
 
 
-def test_pruning_keeps_what_an_interrupted_addition_will_take_over(tmp_path: Path) -> None:
-    assert main(["run", str(small(tmp_path)), "--out", "out", "--quiet"]) == 0
+def test_pruning_keeps_what_an_interrupted_addition_will_take_over(done: Path) -> None:
     folder = CampaignFolder("out")
     record = folder.record()
     before = {path.name for path in folder.cells.iterdir()}
@@ -374,14 +381,13 @@ def test_a_monitor_that_lacks_what_it_needs_fails_alone(
     assert main(["verify", "out"]) == 0, capfd.readouterr().out
 
 
-def test_a_damaged_list_of_cells_is_written_anew(tmp_path: Path) -> None:
-    file = small(tmp_path)
-    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+def test_a_damaged_list_of_cells_is_written_anew(done: Path) -> None:
+    assert main(["run", str(done), "--out", "out", "--quiet"]) == 0
     record = Path("out/campaign.json")
     whole = record.read_text()
     record.write_text(whole[:100], encoding="utf-8")
-    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    assert main(["run", str(done), "--out", "out", "--quiet"]) == 0
     assert json.loads(record.read_text()) == json.loads(whole)
     record.unlink()
-    assert main(["run", str(file), "--out", "out", "--quiet"]) == 0
+    assert main(["run", str(done), "--out", "out", "--quiet"]) == 0
     assert json.loads(record.read_text()) == json.loads(whole)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -17,7 +18,8 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs the extra `cluster`: pip install 'farm-testbed[cluster]'")
 
-from tests.campaign.small import FARM, campaign, cells, check_same, environment, farm, written
+from farm.cli import main
+from tests.campaign.small import SOON, campaign, cells, check_same, environment, wait_until, written
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "cluster.md"
 SLOW = '''
@@ -59,33 +61,29 @@ def dask(tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def test_a_campaign_survives_the_death_of_a_worker_and_gives_what_one_process_gives(
-    tmp_path: Path, dask: list[subprocess.Popen[bytes]]
+    tmp_path: Path,
+    dask: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    inside: None,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FARM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
-    file = written(tmp_path, campaign(monitors=["max-softmax", "slow:Slow"], seeds=[0]))
-    run = subprocess.Popen(
-        [*FARM, "run", str(file), "--out", "cluster", "--cluster", "scheduler.json"],
-        cwd=tmp_path,
-        env=environment(tmp_path / "cache"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        deadline = time.monotonic() + 120
-        while not list((tmp_path / "cluster/cells").glob("[0-9a-f]*")) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        os.killpg(dask[1].pid, signal.SIGKILL)
-        told, _ = run.communicate(timeout=240)
-    finally:
-        run.kill()
-        run.wait()
-        assert run.stdout is not None
-        run.stdout.close()
-    assert run.returncode == 0, told
-    assert (
-        farm("run", file, "--out", "alone", "--quiet", cwd=tmp_path, cache=tmp_path / "cache").returncode == 0
-    )
+    file = str(written(tmp_path, campaign(monitors=["max-softmax", "slow:Slow"], seeds=[0])))
+
+    def kill() -> None:
+        try:
+            wait_until(lambda: [*(tmp_path / "cluster/cells").glob("[0-9a-f]*")])
+        finally:
+            os.killpg(dask[1].pid, signal.SIGKILL)
+
+    with ThreadPoolExecutor() as pool:
+        killed = pool.submit(kill)
+        ended = main(["run", file, "--out", "cluster", "--cluster", "scheduler.json"])
+        killed.result(SOON)
+    assert ended == 0, capfd.readouterr().err
+    assert main(["run", file, "--out", "alone", "--quiet"]) == 0
     assert len(cells(tmp_path / "cluster")) == 8
     check_same(cells(tmp_path / "alone"), cells(tmp_path / "cluster"))
 

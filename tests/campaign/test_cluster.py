@@ -346,9 +346,11 @@ def test_a_campaign_that_is_killed_leaves_no_process_behind(
     job = json.dumps(make_job("c0", "hang").to_json())
     command = [sys.executable, "-c", COORDINATOR, str(scheduler), job]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as coordinator:
-        assert coordinator.stdout is not None
-        assert [coordinator.stdout.readline() for _ in range(2)] == ["\n", "hanging\n"]
-        coordinator.kill()
+        try:
+            assert coordinator.stdout is not None
+            assert [coordinator.stdout.readline() for _ in range(2)] == ["\n", "hanging\n"]
+        finally:
+            coordinator.kill()
     ((_, pid),) = tries(tmp_path, "c0")
     wait_until(lambda: is_gone(pid))
 
@@ -405,7 +407,6 @@ def test_a_worker_without_our_code(make_job: Callable[..., Job], tmp_path: Path)
         executor = stack.enter_context(ClusterExecutor(str(file), compute=COMPUTE))
         with refused(RequirementError) as caught:
             run(executor, [make_job("c0")])
-    same_text(str(caught.value))
     assert "\n" not in str(caught.value)
 
 

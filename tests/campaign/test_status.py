@@ -82,7 +82,8 @@ def test_other_states_are_said_as_they_are(state, told):
     assert "gone" not in render(replace(RUNNING, state=state), alive=False)
 
 
-def test_before_anything_is_known_no_time_is_told():
+def test_before_anything_is_known_no_time_is_told(monkeypatch):
+    monkeypatch.setattr("farm.campaign.status.time.time", lambda: RUNNING.started + 125)
     same_text(render(replace(RUNNING, seconds_left=None, workers=1), True))
 
 
@@ -248,11 +249,12 @@ def test_the_command_prints_json(tmp_path, capsys):
 def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "300")  # as wide as any folder's name
     folder = make_campaign(tmp_path / "all", n=2)
     slept = []
+    monkeypatch.setattr("farm.campaign.status.time.time", lambda: RUNNING.started)
     with folder.lock():
-        write_status(folder.status, replace(RUNNING, started=time.time()))
+        write_status(folder.status, RUNNING)
         lock = folder.holder
         monkeypatch.setattr(commands, "CampaignFolder", lambda path: folder)
         monkeypatch.setattr(folder, "holder", lambda: lock() if len(slept) < 2 else None)
@@ -260,12 +262,13 @@ def test_watching_ends_when_nobody_is_at_work(tmp_path, capsys, monkeypatch):
         assert commands.status(options(folder.path, watch=True)) == 0
     told = capsys.readouterr().out
     assert slept == [2.0, 2.0]
-    same_text(told)
+    same_text(told.splitlines())
 
 
 def test_ctrl_c_ends_the_watching_only(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "300")
     folder = make_campaign(tmp_path / "all", n=1, missing=1)
 
     def interrupt(seconds):
@@ -274,7 +277,7 @@ def test_ctrl_c_ends_the_watching_only(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(commands.time, "sleep", interrupt)
     with folder.lock():
         assert commands.status(options(folder.path, watch=True)) == 0
-    same_text(capsys.readouterr().out)
+    same_text(capsys.readouterr().out.splitlines())
 
 
 @pytest.mark.parametrize("style", ["table", "json"])

@@ -392,9 +392,11 @@ def test_a_coordinator_that_is_killed_leaves_nobody_behind(make_job, tmp_path, d
     job = make_job(held="hold_file", a=does)
     command = [sys.executable, "-c", COORDINATOR, json.dumps(job.to_json())]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as coordinator:
-        said = coordinator.stdout.readline().decode().strip()
-        assert not is_free(tmp_path / "held")
-        coordinator.kill()
+        try:
+            said = coordinator.stdout.readline().decode().strip()
+            assert not is_free(tmp_path / "held")
+        finally:
+            coordinator.kill()
     wait_until(lambda: is_free(tmp_path / "held"))
     assert said == {"nothing": "idle", "hang": "hanging", "spin": "spinning", "hold": "holding"}[does]
 

@@ -1,6 +1,7 @@
 """`farm compare` and `farm judge` as a person meets them."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -16,11 +17,18 @@ from tests.wording import same_text
 FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(7)]
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    make_run(0, faults=FAULTS).save(folder / "a")
+    make_run(1, faults=FAULTS).save(folder / "b")
+    return folder
+
+
 @pytest.fixture
-def runs(tmp_path, monkeypatch):
+def runs(two_runs, tmp_path, monkeypatch):
+    shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    make_run(0, faults=FAULTS).save(tmp_path / "a")
-    make_run(1, faults=FAULTS).save(tmp_path / "b")
     return ["a", "b"]
 
 

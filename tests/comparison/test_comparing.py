@@ -8,10 +8,11 @@ from tests.comparison.made_runs import FOG, NOISE, NOVEL, RATES, SHOT, make_run
 from tests.wording import refused, same_text
 
 FAULTS = [NOISE, SHOT, ("noise", "gaussian-noise", 10.0), FOG, NOVEL]
+USUAL = make_run(faults=FAULTS)
 
 
 def compare(*runs, **options):
-    return compare_runs(runs or [make_run(faults=FAULTS)], **{"replicates": 200, **options})
+    return compare_runs(runs or [USUAL], **{"replicates": 200, **options})
 
 
 @pytest.mark.parametrize(
@@ -132,13 +133,17 @@ def test_shares_that_differ_are_told_where_they_matter():
     assert compare(measure="overall.mcc").notes == ()
 
 
+@pytest.fixture(scope="module")
+def with_gaps():
+    """Give runs in which monitors failed, or have no value of many a measure."""
+    rates = {**RATES, "never": (0.0, 0.0), "always": (1.0, 1.0)}
+    return make_run(rates=rates, failed=["middling"]), make_run(1, rates=rates)
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("how", ["zero", "drop"])
-def test_every_measure_gives_a_sentence_a_category(measure, how):
-    rates = {**RATES, "never": (0.0, 0.0), "always": (1.0, 1.0)}
-    found = compare(
-        make_run(rates=rates, failed=["middling"]), make_run(1, rates=rates), measure=measure, undefined=how
-    )
+def test_every_measure_gives_a_sentence_a_category(with_gaps, measure, how):
+    found = compare(*with_gaps, measure=measure, undefined=how, replicates=50)
     assert len(found.conclusions) == 3
     for one in found.conclusions:
         assert one.sentence.endswith(".")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from farm.comparison import Measured, Section, Standing
 from farm.comparison.conclusions import conclude, of_ranks, of_streams
@@ -13,6 +12,7 @@ from farm.statistics.full_table import FullTable
 from farm.statistics.ranks import compare_ranks
 from farm.statistics.table import Undefined
 from tests.comparison.made_runs import hand_made_set
+from tests.statistics.references import holm_by_statsmodels
 from tests.wording import refused, same_text
 
 MCC, HAZARD = Measured("overall.mcc", True), Measured("overall.fnr", False)
@@ -39,7 +39,7 @@ def p_of_pair(columns, one, other):
     names = list(columns)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     raw = [stats.wilcoxon(columns[a], columns[b], method="exact").pvalue for a, b in pairs]
-    return multipletests(raw, method="holm")[1][pairs.index((one, other))]
+    return holm_by_statsmodels(raw)[pairs.index((one, other))]
 
 
 def test_two_that_are_alike():

@@ -189,10 +189,14 @@ def test_deepfool_is_the_published_one():
         images = pixels(30, spread=spread)
         linear = Linear()
         ours = attacked(DeepFool(**asked), images, classifier=linear)
-        for image, result in zip(images.astype(float), ours.images, strict=True):
+        for image, result, crossed in zip(
+            images.astype(float), ours.images, ours.measured["success"], strict=True
+        ):
             expected = transcribed_deepfool(image, linear, overshoot, steps, candidates)
             assert np.abs(result - expected).max() < 2e-5
-        if steps > 1:
+            assert crossed == (linear.exact(expected).argmax() != linear.exact(image).argmax())
+        # Two steps do not suffice where the range cuts each of them short.
+        if steps > 2:
             assert ours.measured["success"].all()
 
     # Where images are black and white the range cuts a step short, so that another one is needed.

@@ -55,11 +55,16 @@ NEED_COLOURS = {"colour-swap", "dropped-channel", "greyscale", "robustness-grey"
 SHOW_OTHERS = {"mixed-halves", "stuck-frame", "torn-frame"}
 OUTCOMES = {"colour-swap": 2, "dropped-channel": 3}
 """Faults that draw one of so few that instances meet."""
+MAY_MEET = {
+    "motion-blur": "it moves by whole pixels, so that two angles which are close do the same",
+    "pgd": "its steps go further than its ball is wide: two ways to one corner end in it, wherever they began",
+}
+"""Faults whose outcome two instances may share though each draws for itself: why."""
 GROWING = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5)
 NOT_GROWING = {
     "spatter": ((1, 2, 3), "water brightens and mud darkens: levels 4 and 5 are another substance"),
     "glass-blur": ((1, 3, 5), "its published levels trade reach, repetitions and blur"),
-    "frost": ((0.5, 1, 5), "its published levels weigh picture against frost"),
+    "frost": ((0.5, 1), "its published levels weigh picture against frost: what dims the one, the other fills"),
     "snow": ((0.3, 0.6, 1, 5), "its published flakes get larger, then smaller"),
     "saturate": ((0.5, 1, 1.5, 2), "its first two published levels take colour away, the others add some"),
     "zoom-blur": ((0.5, 1, 3, 5), "its published steps need not make each level stronger than the last"),
@@ -169,8 +174,11 @@ def chance_hangs_on_the_id(case):
     images = np.repeat(case.ready.images(ROWS[:1]), len(ROWS), axis=0)
     labels = np.repeat(case.targets.labels[ROWS[:1]], len(ROWS))
     found = case.ready.apply(ROWS, images=images, labels=labels).images
-    if case.has_chance:
-        assert len({image.tobytes() for image in found}) == OUTCOMES.get(case.name, len(ROWS))
+    different = len({image.tobytes() for image in found})
+    if case.name in MAY_MEET:
+        assert different > len(ROWS) / 4
+    elif case.has_chance:
+        assert different == OUTCOMES.get(case.name, len(ROWS))
     else:
         case.same(found, np.repeat(found[:1], len(ROWS), axis=0))
 
@@ -253,7 +261,7 @@ def test_a_fault_keeps_every_rule(name):
 
 def test_the_lists_of_this_file_name_registered_faults_alone():
     assert sorted(name for names in KINDS.values() for name in names) == NAMES
-    lists = (WITHOUT_CHANCE, NEED_COLOURS, SHOW_OTHERS, THREE_SEVERITIES, set(OUTCOMES), set(NOT_GROWING))
+    lists = (WITHOUT_CHANCE, NEED_COLOURS, SHOW_OTHERS, THREE_SEVERITIES, OUTCOMES, MAY_MEET, NOT_GROWING)
     assert set().union(*lists) <= set(NAMES)
 
 
@@ -272,7 +280,7 @@ def test_every_fault_made_in_another_process_is_the_same_bit_for_bit(tmp_path):
 SIZES = st.sampled_from([1, 2, 3, 7, 20, 29, 40])
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3]), SIZES, SIZES)
 def test_any_image_of_any_size_stays_an_image(seed, channels, high, wide):
     """Noise, black, white; as small as a pixel. Refused are grey images alone, by what needs colours."""
@@ -286,7 +294,7 @@ def test_any_image_of_any_size_stays_an_image(seed, channels, high, wide):
     world = World(images=np.stack(kinds * 4).astype(np.float32))
     wrong = []
     for name in NAMES:
-        ready, rows = world.prepare(name), np.arange(8)
+        ready, rows = world.prepare(name), np.arange(4)
         level = rng.uniform(0.1, ready.highest) if ready.fault.severities else None
         try:
             images = ready.apply(rows, level).images
@@ -296,6 +304,6 @@ def test_any_image_of_any_size_stays_an_image(seed, channels, high, wide):
             continue
         if channels == 1 and name in NEED_COLOURS:
             wrong.append(f"{name} takes grey images")
-        if images.shape != (8, *shape) or not ((images >= 0) & (images <= 1)).all():
+        if images.shape != (4, *shape) or not ((images >= 0) & (images <= 1)).all():
             wrong.append(f"{name} makes no image")
     assert wrong == []

@@ -48,7 +48,14 @@ def test_is_the_measure_of_counts_that_were_multiplied(counts, positives, negati
 
 @given(BOTH, st.lists(SHARES, max_size=4))
 def test_several_shares_give_what_each_gives(counts, shares):
-    assert at_prevalence(counts, shares) == [at_prevalence(counts, [share])[0] for share in shares]
+    for found, share in zip(at_prevalence(counts, shares), shares, strict=True):
+        (alone,) = at_prevalence(counts, [share])
+        assert found.prevalence == alone.prevalence == share
+        for name in ("fpr", "fnr", *FOLLOWING):
+            for end in ("value", "low", "high"):
+                one, other = (getattr(getattr(each, name), end) for each in (found, alone))
+                assert one.value == pytest.approx(other.value, rel=1e-14, abs=1e-15, nan_ok=True), (name, end)
+                assert one.reason == other.reason
 
 
 @given(BOTH, SHARES)

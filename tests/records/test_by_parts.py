@@ -67,6 +67,13 @@ def cut(instances, alarms, sizes):
             yield rows, alarms[alarms["position"].isin(rows["position"])]
 
 
+def flat(value, at=()):
+    """Give what stands in dictionaries within dictionaries as one of them."""
+    if not isinstance(value, dict):
+        return {at: value}
+    return {path: leaf for name, own in value.items() for path, leaf in flat(own, (*at, name)).items()}
+
+
 def same_but_for_errors(found, expected):
     """Compare records by parts with those of the whole, where few distinct values leave nothing in doubt."""
     assert len(found) == len(expected)
@@ -81,13 +88,11 @@ def same_but_for_errors(found, expected):
                 assert mine[name].pop("relative_error") == 0
         assert list(mine) == list(whole)
         for name in whole:
-            if name in ("aupr", "monitor_time_us", "classifier_time_us") and whole[name] is not None:
-                assert mine[name] == pytest.approx(whole[name], rel=1e-12), name
-            else:
-                assert mine[name] == whole[name], name
+            summed = name in ("aupr", "monitor_time_us", "classifier_time_us")
+            assert flat(mine[name]) == pytest.approx(flat(whole[name]), rel=1e-12 if summed else 1e-15), name
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(
     st.integers(0, 999),
     st.integers(1, 120),
@@ -111,7 +116,7 @@ def test_parts_in_any_order_give_the_records_of_the_whole(seed, n, ood_share, si
     same_but_for_errors(found[0].records(), expected)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 999), st.lists(st.integers(1, 60), min_size=1, max_size=4))
 def test_coarse_histograms_are_the_same_whatever_the_parts_and_bound_what_is_true(seed, sizes):
     instances, alarms, run = simulate(seed, 200)
@@ -129,9 +134,9 @@ def test_coarse_histograms_are_the_same_whatever_the_parts_and_bound_what_is_tru
 
 
 @pytest.mark.parametrize("distinct", [19, 20, 21, 200])
-@pytest.mark.parametrize("sizes", [[300], [5] * 50, [100, 50]])
+@pytest.mark.parametrize("sizes", [[300], [15] * 20, [100, 50]])
 def test_a_ramp_turns_out_to_be_one(distinct, sizes):
-    instances, alarms, run = simulate(1, 300, severities=np.arange(1, distinct + 1) / 8)
+    instances, alarms, run = simulate(1, 300, ("odin",), severities=np.arange(1, distinct + 1) / 8)
     instances.loc[instances.index[instances["is_ood"]][::7], "severity"] = np.nan
     parts = list(cut(instances, alarms, sizes))
     expected = judge(instances, alarms, run)
@@ -223,7 +228,7 @@ def test_refuses_what_judge_refuses():
 # From a folder -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("rows", "group"), [(7, 50), (100, 100), (64, 1000), (1000, 33), (300, 300)])
+@pytest.mark.parametrize(("rows", "group"), [(17, 50), (100, 100), (64, 1000), (1000, 33), (300, 300)])
 def test_a_folder_gives_the_records_of_the_whole(tmp_path, monkeypatch, rows, group):
     instances, alarms, run = simulate(4, monitors=("a", "b", "c"))
     # Row groups that end in the midst of monitors, and of stretches.

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
@@ -113,6 +113,7 @@ def test_sets_by_demsars_table(alpha, monitors):
         assert math.ceil(by_hand * 0.999) <= got <= math.ceil(by_hand * 1.001)
 
 
+@settings(max_examples=25)
 @given(st.integers(2, 30), st.floats(0.01, 1), st.sampled_from([0.01, 0.05, 0.1]))
 def test_so_many_sets_do_and_one_less_does_not(monitors, share, alpha):
     difference = share * (monitors - 1)

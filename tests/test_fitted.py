@@ -264,7 +264,8 @@ def test_a_monitor_that_lies_in_no_file_is_fitted_each_time(bed, tmp_path, monke
 
 def test_code_that_is_newer_than_the_process_is_fitted_each_time(tmp_path, notes, monkeypatch, bed) -> None:
     monkeypatch.undo()
-    (tmp_path / "mine_of_today.py").write_text("from tests.testing.counted_fits import Mean\nclass Mine(Mean): pass\n")
+    code = "from tests.testing.counted_fits import Mean\nclass Mine(Mean): pass\n"
+    (tmp_path / "mine_of_today.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     from importlib import import_module
 

@@ -57,14 +57,17 @@ OUTCOMES = {"colour-swap": 2, "dropped-channel": 3}
 """Faults that draw one of so few that instances meet."""
 MAY_MEET = {
     "motion-blur": "it moves by whole pixels, so that two angles which are close do the same",
-    "pgd": "its steps go further than its ball is wide: two ways to one corner end in it, wherever they began",
+    "pgd": "its steps go further than its ball is wide: from wherever two begin, both may end in one corner",
 }
 """Faults whose outcome two instances may share though each draws for itself: why."""
 GROWING = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5)
 NOT_GROWING = {
     "spatter": ((1, 2, 3), "water brightens and mud darkens: levels 4 and 5 are another substance"),
     "glass-blur": ((1, 3, 5), "its published levels trade reach, repetitions and blur"),
-    "frost": ((0.5, 1), "its published levels weigh picture against frost: what dims the one, the other fills"),
+    "frost": (
+        (0.5, 1),
+        "its published levels weigh picture against frost: the more of it, the less of the other",
+    ),
     "snow": ((0.3, 0.6, 1, 5), "its published flakes get larger, then smaller"),
     "saturate": ((0.5, 1, 1.5, 2), "its first two published levels take colour away, the others add some"),
     "zoom-blur": ((0.5, 1, 3, 5), "its published steps need not make each level stronger than the last"),

@@ -8,7 +8,7 @@ import pytest
 
 from farm import registry
 from farm.errors import RequirementError
-from farm.testing import Report, SmallSystem, check_monitors
+from farm.testing import Report, check_monitors
 from tests.monitors.making import NAMES, REQUIRED, TARGETS, make
 from tests.wording import same_text
 
@@ -35,9 +35,7 @@ def reports(request: pytest.FixtureRequest, pytorch_ood: None) -> dict[str, Repo
         except RequirementError as error:
             found[name] = str(error)  # an extra that is not installed
     expected = {name: rules for name, rules in EXPECTED_FAILURES.items() if name in asked}
-    narrow = SmallSystem(classifier={"name": "lenet", "epochs": 4, "hidden": 24})
-    reports = check_monitors(monitors, system=narrow, expected_failures=expected)
-    return found | {report.monitor: report for report in reports}
+    return found | {report.monitor: report for report in check_monitors(monitors, expected_failures=expected)}
 
 
 def _walks(item: pytest.Item) -> bool:

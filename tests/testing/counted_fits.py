@@ -1,4 +1,4 @@
-"""Monitors whose fits are counted, in a file of their own: an identity reads all that its file imports."""
+"""Monitors whose fits are counted, in a file of their own: identities go through all that it imports."""
 
 from __future__ import annotations
 

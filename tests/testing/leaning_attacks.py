@@ -1,4 +1,4 @@
-"""Attacks that note what they act upon, in a file of their own: an identity reads all that its file imports."""
+"""Attacks that note what they act upon, in a file of their own: identities go through all that it imports."""
 
 from __future__ import annotations
 

@@ -92,12 +92,13 @@ ON_A_NETWORK = {
 
 @pytest.fixture(scope="module")
 def reports() -> dict[str, Report]:
-    """All in one go: starting a process for each would take minutes; most on a system that is quick to ask."""
+    """All in one go: starting a process for each would take minutes; most on a system that is quick."""
     made = [cls() for cls in (plant.Good, *PLANTED)]
     for monitor in made:
         monitor.name = type(monitor).__name__
     tiny = SmallSystem(
-        workload={"name": "farm.testing.fakes:TinySource"}, classifier={"name": "farm.testing.fakes:TinyModel"}
+        workload={"name": "farm.testing.fakes:TinySource"},
+        classifier={"name": "farm.testing.fakes:TinyModel"},
     )
     announced, repaired = plant.OverridesScore(), plant.Good()
     announced.name, repaired.name = "announced", "repaired"

@@ -13,6 +13,7 @@ from farm.api import Monitor, Needs, State
 from farm.errors import ParameterError
 from farm.testing import RULES, MonitorCheckError, Report, SmallSystem, check_monitor, check_monitors
 from farm.testing.fakes import FakeMonitor
+from farm.testing.small_system import FAMILIAR, FRAMES, small_system
 from tests.testing import rule_breakers as plant
 from tests.wording import refused, same_text
 
@@ -215,6 +216,15 @@ def test_one_that_cannot_be_copied_is_fitted_as_often_as_it_takes() -> None:
             self._lock = threading.Lock()
 
     assert check_monitor(Locked()).passed
+
+
+def test_the_small_system_is_a_small_network_of_real_scans() -> None:
+    system = small_system()
+    assert (system.workload.name, system.workload.shape) == ("digits", (1, 16, 16))
+    assert system.classifier.name == "lenet"
+    familiar = system.observed(Needs()).familiar
+    _, frames = np.unique(familiar.track, return_counts=True)
+    assert (len(familiar.ids), frames.max()) == (FAMILIAR, FRAMES)
 
 
 def test_what_the_small_system_lacks_is_a_reason_to_skip() -> None:

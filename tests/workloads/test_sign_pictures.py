@@ -1,4 +1,4 @@
-"""Rendered signs stay what they were: whether a pictogram is right a person sees, that one has moved nobody does.
+"""Rendered signs stay what they were: that a pictogram is right a person sees, that it moved nobody does.
 
 Results of today stand beside those of last year, so no constant of the drawing may change unnoticed.
 """

@@ -37,6 +37,7 @@ COLLECTED: dict[str, set[str]] = {}
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew", action="store_true", help="write the texts in tests/golden anew")
     parser.addoption("--one-in", type=int, default=1, metavar="N", help="run one of N of the tests chosen")
+    parser.addoption("--from", type=int, default=0, metavar="K", help="begin with the K-th of each N tests")
     parser.addoption("--backwards", action="store_true", help="run the tests in reversed order")
 
 
@@ -50,7 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_take_a_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items[:] = items[:: config.option.one_in]
+    n = config.option.one_in
+    items[:] = items[config.getoption("--from") % n :: n]
 
 
 @pytest.hookimpl(tryfirst=True)

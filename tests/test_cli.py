@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import resource
 import signal
@@ -467,7 +468,12 @@ def test_a_full_disk_is_said_and_leaves_nothing(write, folder) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
     done = subprocess.run(
-        [*FARM, "run", write(), "--quiet"], capture_output=True, text=True, preexec_fn=small_files_only
+        [*FARM, "run", write(), "--quiet"],
+        # Python would leave byte code that ends after as many bytes, which nobody could import any more.
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        preexec_fn=small_files_only,
     )
     assert done.returncode == 1
     same_text(done.stderr)
@@ -480,7 +486,7 @@ def test_ctrl_c_stops_with_130_and_leaves_nothing(write, folder) -> None:
     path = write(classifier={"name": "function", "function": "theirs:hang"})
     process = subprocess.Popen([*FARM, "run", path], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 300
-    while not (folder / "started").exists() and time.monotonic() < deadline:
+    while not (folder / "started").exists() and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=300)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from farm.api import Context, FaultContext
-from farm.live import Watch
+from farm.live import HISTORY, KEPT_DELAYS, Watch, Watched
 from farm.measures import Delays, false_alarms_per_1000
+from farm.measures.windowed import Window
 from farm.report.live_table import live_table, sparkline
 from farm.schedules import Recurring
 from farm.sources import Fault
@@ -77,3 +78,9 @@ def test_a_monitor_that_fails_is_shown_as_failed(watched):
 def test_a_sparkline_is_as_high_as_its_values():
     assert sparkline([0, 1, 2, 3, 4, 5, 6, 7], 0, 7) == "▁▂▃▄▅▆▇█"
     assert sparkline([-5, 99, float("nan")], 0, 1) == "▁█·"
+
+
+def test_of_an_endless_stream_the_latest_values_alone_are_kept():
+    one = Watched("oob", Window(10))
+    limits = [history.maxlen for history in (one.mcc_history, one.alarm_history, one.delays)]
+    assert limits == [HISTORY, HISTORY, KEPT_DELAYS]

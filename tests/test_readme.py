@@ -253,7 +253,7 @@ OF_THE_RUN = [
 OF_THE_CAMPAIGN = [
     Asked("farm run evening.yaml --dry-run", "60 cells"),
     Asked("farm status runs/evening", "1"),
-    Asked("farm verify runs/evening", "1"),
+    Asked("farm verify runs/evening", "everything is there and whole"),
     Asked("farm compare runs/evening --by category", "max-softmax"),
     Asked("farm export runs/evening --format parquet", "parquet"),
 ]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farm.campaign.durations import KINDS_KEPT, SECONDS_KEPT, recall, remember
-from farm.campaign.estimate import UNKNOWN, Estimate, estimate, in_words
+from farm.campaign.estimate import UNKNOWN, Estimate, estimate, in_bytes, in_words
 from farm.campaign.time_left import TimeLeft
 from tests.wording import same_text
 
@@ -295,3 +295,10 @@ def test_times_are_said_in_words(seconds):
     words = in_words(seconds)
     assert words == "a few seconds" or words.startswith("about ")
     assert not words.startswith("about 0")
+
+
+def test_sizes_have_two_digits_or_more_and_the_unit_that_suits_them():
+    sizes = (0, 940, 9_940, 9_960, 10_400, 999_400, 999_600, 9_940_000, 1_234_567_890_123)
+    assert [in_bytes(size) for size in sizes] == [
+        *("0.0 kB", "0.9 kB", "9.9 kB", "10 kB", "10 kB", "999 kB", "1.0 MB", "9.9 MB", "1.2 TB"),
+    ]

@@ -182,6 +182,7 @@ def course(clock, **changes):
 
 def test_the_course_of_a_campaign_is_followed():
     clock = Clock()
+    before = time.time()
     followed = course(clock, estimate=Estimate(40.0, None, "a guess"))
     assert followed.status().seconds_left == 40.0
     followed.begin("a", "worker 1")
@@ -207,6 +208,7 @@ def test_the_course_of_a_campaign_is_followed():
     assert status.running == ()
     assert status.seconds_left == pytest.approx(8.0)
     assert (status.workers, status.folder) == (2, "out")
+    assert before <= status.started <= time.time()
     assert followed.over == 8
 
 

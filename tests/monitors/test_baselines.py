@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from farm import registry
 from farm.api import CalibrationRule
 from monitors.baselines import Always, Never, Random
+from tests.monitors.making import NAMES, TARGETS
 
 
 @pytest.mark.parametrize(("monitor", "share"), [(Never(), 0.0), (Always(), 1.0), (Random(rate=0.3), 0.3)])
@@ -36,3 +38,8 @@ def test_two_randoms_of_different_names_differ_and_of_one_name_agree(small, fitt
     scores = [fitted(monitor).score(small.test) for monitor in (one, same, other)]
     np.testing.assert_array_equal(scores[0], scores[1])
     assert abs(np.corrcoef(scores[0], scores[2])[0, 1]) < 0.2
+
+
+def test_they_alone_are_yardsticks_which_nobody_ranks() -> None:
+    yardsticks = {name for name in NAMES if registry.import_target(TARGETS[name], name).is_yardstick}
+    assert yardsticks == {"never", "always", "random"}

@@ -52,6 +52,8 @@ def test_error_has_its_interval_below_and_digits_that_show_it():
     tight = {"specific": {"error": 0.001, "wilson_low": 0.0004, "wilson_high": 0.003}}
     assert error_cell("specific")(wide, Notes()) == Cell("10.0", f"8.0{DASH}13.0")
     assert error_cell("specific")(tight, Notes()) == Cell("0.10", f"0.04{DASH}0.30")
+    unknown = {"specific": {"error": None, "undefined": {"error": "nothing to judge"}}, "undefined": {}}
+    assert error_cell("specific")(unknown, Notes()) == Cell(DASH, note=1)
 
 
 def test_latency_is_also_in_terms_of_the_classifier():

@@ -5,13 +5,17 @@ Results of today stand beside those of last year, so no constant of the drawing 
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from farm.api import Context
+from farm.workloads.sign_camera import choose_view
 from farm.workloads.sign_catalogue import ABROAD, HOME, Country
 from farm.workloads.sign_faces import draw_face
+from farm.workloads.sign_scenes import PLACES
 from farm.workloads.signs import Signs
 from tests.wording import same_text
 
@@ -33,6 +37,28 @@ def test_faces_are_drawn_as_they_were(country: Country) -> None:
         colours = np.asarray(draw_face(design, country.style), dtype=float) / 255
         grey = colours[..., :3] @ [0.5, 0.3, 0.2]
         lines += [f"{design.name}:", parts((0.2 + 0.8 * grey) * colours[..., 3])]
+    same_text(lines)
+
+
+def test_places_look_as_they_did() -> None:
+    lines = []
+    for name, paint in PLACES.items():
+        for seed in range(4):
+            lines += [f"{name} {seed}:", parts(paint(np.random.default_rng(seed)).astype(float))]
+    same_text(lines)
+
+
+def test_views_are_chosen_as_they_were() -> None:
+    """Their numbers; textures are drawn by the generator alone."""
+    lines = []
+    for seed in range(30):
+        view = asdict(choose_view(np.random.default_rng(seed)))
+        plain = {name: value for name, value in view.items() if np.ndim(value) < 2}
+        told = {
+            name: np.round(np.asarray(value, dtype=float), 3).ravel().tolist()
+            for name, value in plain.items()
+        }
+        lines.append(f"{seed}: {told}")
     same_text(lines)
 
 

@@ -7,22 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import sklearn.cluster  # noqa: F401 - a limit of threads holds for libraries that are loaded by then
 
 from farm.api import Classifier, Monitor, NoCache, Observation, Workload
 from farm.fitting import Material, ObservedSplit
 from farm.testbed import Testbed
 from farm.threads import limited_threads
 from tests.monitors.stand_in import torchvision_at_hand
+from tests.one_thread import one_thread  # noqa: F401 - a fixture of this folder
 
 LAYERS = ("last-hidden", "conv2")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Compute as every run does: with more threads, the last bits of a sum may differ from fit to fit."""
-    with limited_threads(1):
-        yield
 
 
 class Small(NamedTuple):
@@ -37,7 +30,7 @@ class Small(NamedTuple):
 def small() -> Small:
     bed = Testbed(seed=0, cache=NoCache())
     workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
-    with limited_threads(1):  # a fixture of the whole session comes before the one above
+    with limited_threads(1):  # a fixture of the whole session comes before that of a file
         classifier = bed.classifier({"name": "lenet", "epochs": 4}, workload)
         material = Material(
             classes=workload.classes,

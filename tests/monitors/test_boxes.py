@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from farm.api import CalibrationRule, FunctionClassifier, Labelled, Observation, collect
+from farm.api import CalibrationRule, FunctionClassifier, Labelled, collect
 from farm.cache import DiskCache
 from farm.errors import ParameterError, RequirementError
 from monitors.boxes import NO_BOX, BoxMonitor
 from monitors.oob import OutsideTheBox, OutsideTheBoxPCA
 from monitors.oob_isomap import OutsideTheBoxIsomap
+from tests.monitors.points import seen
 from tests.wording import refused
 
 ALL_BOXES = [
@@ -44,18 +45,6 @@ POINTS = np.array(
     dtype=np.float32,
 )
 LABELS = np.array([0] * 6 + [1] * 5)
-
-
-def seen(points: np.ndarray, predicted: np.ndarray) -> Observation:
-    n = len(points)
-    return Observation(
-        ids=np.arange(n).astype(str),
-        images=np.zeros((n, 1, 2, 2), np.float32),
-        probabilities=np.eye(2)[predicted],
-        predicted=predicted,
-        confidence=np.ones(n),
-        activations={"last-hidden": points.astype(np.float32)},
-    )
 
 
 class ByHand:

@@ -12,28 +12,17 @@ from scipy.sparse.csgraph import shortest_path
 from sklearn.manifold import Isomap
 from sklearn.neighbors import kneighbors_graph
 
-from farm.api import FunctionClassifier, Labelled, Observation, collect
+from farm.api import FunctionClassifier, Labelled, collect
 from farm.fitting import Material
 from monitors.boxes import NO_BOX
 from monitors.oob_isomap import OutsideTheBoxIsomap
+from tests.monitors.points import seen
 
 CLASSES = ("left", "right")
 
 
 class WhiteBox(FunctionClassifier):
     capabilities = dataclasses.replace(FunctionClassifier.capabilities, layers=("last-hidden",))
-
-
-def seen(points: np.ndarray, predicted: np.ndarray) -> Observation:
-    n = len(points)
-    return Observation(
-        ids=np.arange(n).astype(str),
-        images=np.zeros((n, 1, 2, 2), np.float32),
-        probabilities=np.eye(2)[predicted],
-        predicted=predicted,
-        confidence=np.ones(n),
-        activations={"last-hidden": points.astype(np.float32)},
-    )
 
 
 def fit(left: np.ndarray, right: np.ndarray, **parameters: int) -> OutsideTheBoxIsomap:

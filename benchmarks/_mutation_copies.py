@@ -137,7 +137,7 @@ class Copy:
         return json.loads(line)
 
     def _environment(self) -> dict[str, str]:
-        """Give the environment for tests: temporary files and what they keep at home are the copy's."""
+        """Return the environment for tests: temporary files and what they keep at home are the copy's."""
         data = self.root.parent / "shared" / "data"
         own = {"HOME": str(self.folder / "home"), "TMPDIR": str(self.temporary)}
         if self.home != self.root:

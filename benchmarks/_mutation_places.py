@@ -64,7 +64,7 @@ class Mutant:
     """The same lines after the change."""
 
     def applied(self, text: str) -> str:
-        """Give the file's text with the change."""
+        """Return the file's text with the change."""
         return text[: self.start] + self.new + text[self.end :]
 
     def as_diff(self) -> str:
@@ -75,7 +75,7 @@ class Mutant:
 
 
 def mutants_of(file: str, text: str) -> list[Mutant]:
-    """Give every mutant of a file, in the order of its text.
+    """Return every mutant of a file, in the order of its text.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 
 
 def mutants_in(root: Path, packages: list[str], only: str = "") -> list[Mutant]:
-    """Give every mutant of all packages' files whose paths begin with `only`."""
+    """Return every mutant of all packages' files whose paths begin with `only`."""
     files = sorted(path for package in packages for path in (root / package).rglob("*.py"))
     found: list[Mutant] = []
     for path in files:
@@ -119,31 +119,31 @@ class _Text:
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
-        """Give where a node begins and ends."""
+        """Return where a node begins and ends."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         end = self.place(node.end_lineno, node.end_col_offset)
         return self.place(node.lineno, node.col_offset), end
 
     def between(self, start: int, end: int) -> list[tuple[int, str]]:
-        """Give the tokens between two places, without parentheses."""
+        """Return the tokens between two places, without parentheses."""
         tokens = self.tokens[self.first(start) : self.first(end)]
         return [(at, string) for at, string in tokens if string not in "()"]
 
     def first(self, place: int) -> int:
-        """Give the number of the first token from a place on."""
+        """Return the number of the first token from a place on."""
         return bisect_left(self.tokens, (place, ""))
 
     def next_token(self, place: int) -> tuple[int, str]:
-        """Give the first token from a place on."""
+        """Return the first token from a place on."""
         return self.tokens[self.first(place)]
 
     def last_token(self, place: int) -> tuple[int, str]:
-        """Give the last token before a place."""
+        """Return the last token before a place."""
         return self.tokens[self.first(place) - 1]
 
     def line_of(self, place: int) -> int:
-        """Give the number of the line, from one, that a place is on."""
+        """Return the number of the line, from one, that a place is on."""
         return self.text.count("\n", 0, place) + 1
 
 
@@ -246,7 +246,7 @@ class _Finder(ast.NodeVisitor):
                 self.drop_item("entry", self.text.span(key)[0], self._closed(value))
 
     def _closed(self, node: ast.expr) -> int:
-        """Give where an item of a literal ends, parentheses around it and all."""
+        """Return where an item of a literal ends, parentheses around it and all."""
         end = self.text.span(node)[1]
         at, string = self.text.next_token(end)
         while string == ")":
@@ -332,7 +332,7 @@ def _names(node: ast.AST) -> Iterator[ast.Name]:
 
 
 def _last_name(node: ast.Subscript | ast.Call) -> str:
-    """Give the last name of what is called or looked into: `maximum` of `np.maximum(a, b)`."""
+    """Return the last name of what is called or looked into: `maximum` of `np.maximum(a, b)`."""
     called = node.func if isinstance(node, ast.Call) else node.value
     if isinstance(called, ast.Attribute):
         return called.attr

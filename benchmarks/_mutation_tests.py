@@ -67,7 +67,7 @@ class Project:
         return sorted(name for name in named if name.partition(".")[0] in others)
 
     def tests_of(self, file: str) -> list[Tests]:
-        """Give the tests of a source file, the closest first."""
+        """Return the tests of a source file, the closest first."""
         module = _dotted(Path(file))
         own = self._ranked(module)
         found = [Tests(path) for path in own]
@@ -78,7 +78,7 @@ class Project:
         return [*found, *self._conformance(module)]
 
     def _ranked(self, module: str) -> list[str]:
-        """Give the test files that have a module's name or name it themselves, the closest first."""
+        """Return the test files that have a module's name or name it themselves, the closest first."""
         named = {path: self._named_by_tests[path][module] for path in self.test_files}
         mirror = {path: self._mirrors(path, module, named[path]) for path in self.test_files}
         found = [path for path in self.test_files if mirror[path] or named[path]]
@@ -99,13 +99,15 @@ class Project:
         alike = name == stem or name.startswith(f"{stem}_")
         if alike and test.parent == mirrored:
             return 2
-        last = name.split("_")[-1] == stem  # test_cli_plan.py, for the command of that name
-        if test.parent == tests and (last or (alike and len(folder) == 1)):
-            return 1
+        words = name.split("_")
+        last = words[-1] == stem
+        # Commands are tested where what they do is: test_cli_campaign.py, for commands/run_campaign.py.
+        if words[0] == "cli" and "commands" in folder and words[-1] in (stem, stem.split("_")[-1]):
+            return 2
         return int(bool(named) and (alike or last))
 
     def _borrowed(self, module: str) -> list[str]:
-        """Give the test files of the modules that import this one, or else of those that import them."""
+        """Return the test files of the modules that import this one, or else of those that import them."""
         counted: Counter[str] = Counter()
         users, seen = {module}, {module}
         while users and not counted:
@@ -117,7 +119,7 @@ class Project:
         return [path for path, _ in counted.most_common(BORROWED)]
 
     def _conformance(self, module: str) -> list[Tests]:
-        """Give the rules that every component of a kind keeps, for the components of one module."""
+        """Return the rules that every component of a kind keeps, for the components of one module."""
         found = []
         for kind, targets in self.components.items():
             path = self.root / "tests" / kind / "test_conformance.py"
@@ -143,7 +145,7 @@ class Project:
         return {module: self._named(self._tree(path)) for module, path in self.modules.items()}
 
     def _helpers(self, path: Path, tree: ast.AST) -> Iterator[Path]:
-        """Give the files of the tests' folder that a test file imports."""
+        """Return the files of the tests' folder that a test file imports."""
         for name in _imported(tree):
             helper = self.root.joinpath(*name.split(".")).with_suffix(".py")
             if name.startswith("tests.") and helper.is_file() and helper != path:
@@ -165,7 +167,7 @@ class Project:
         return found
 
     def _imports(self, node: ast.AST) -> Iterator[tuple[str, str]]:
-        """Give the names that an import makes known, each with the module that it is from."""
+        """Return the names that an import makes known, each with the module that it is from."""
         if isinstance(node, ast.Import):
             for each in node.names:
                 if each.name in self.modules:
@@ -176,7 +178,7 @@ class Project:
                     yield each.asname or each.name, self._home_of(node.module, each.name)
 
     def _named_in(self, text: str) -> set[str]:
-        """Give the modules that a text names: itself a name, the beginning of one, or a component's."""
+        """Return the modules that a text names: itself a name, the beginning of one, or a component's."""
         by_name = {targets[text] for targets in self.components.values() if text in targets}
         parts = text.partition(":")[0].split(".")
         if parts[0] in self.packages:
@@ -185,7 +187,7 @@ class Project:
         return by_name & self.modules.keys()
 
     def _home_of(self, module: str, name: str, seen: frozenset[str] = frozenset()) -> str:
-        """Give the module that a name imported from another was written in."""
+        """Return the module that a name imported from another was written in."""
         if f"{module}.{name}" in self.modules:
             return f"{module}.{name}"
         passed = self._passed_on.get(module, {}).get(name)
@@ -221,7 +223,7 @@ def _dotted(path: Path) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Give the full names of the modules that a file imports."""
+    """Return the full names of the modules that a file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

@@ -86,7 +86,7 @@ def run_tests(arguments: list[str], told: Path, log: Path) -> None:
 
 
 def waited(child: int, limit: float) -> int | None:
-    """Give a child's exit code, negative for a signal; None where it had to be ended."""
+    """Return a child's exit code, negative for a signal; None where it had to be ended."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         ended, status = os.waitpid(child, os.WNOHANG)

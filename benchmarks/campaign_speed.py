@@ -32,7 +32,7 @@ ROUNDS = 3
 
 
 def campaign(name: str, cells: int, length: int, batch_size: int, monitors: list[str]) -> dict[str, Any]:
-    """Give a campaign whose cells differ in the severity of their noise."""
+    """Return a campaign whose cells differ in the severity of their noise."""
     severities = [round(1 + 4 * i / max(cells - 1, 1), 4) for i in range(cells)]
     return {
         "name": name,
@@ -67,18 +67,19 @@ BARE = """
 import sys, time
 from pathlib import Path
 from farm.campaign.spec import load
-from farm.experiment import assemble, importable, run_assembled
-from farm.kept import Kept
+from farm.run.execution import assemble
+from farm.run.loading import importable
+from farm.run.shared import Recent
 
 cells = load(sys.argv[1], [])[0].cells()
-kept, out = Kept(8), Path(sys.argv[2])
+kept, out = Recent(8), Path(sys.argv[2])
 with importable(Path()):
     begun = time.perf_counter()
     for number, cell in enumerate(cells):
         if number == 1:
             begun = time.perf_counter()
         ready = assemble(cell.experiment, Path(), kept=kept)
-        run_assembled(ready, cell.experiment).save(out / str(number))
+        ready.run().save(out / str(number))
     print((time.perf_counter() - begun) / (len(cells) - 1))
 """
 

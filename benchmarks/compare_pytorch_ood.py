@@ -31,10 +31,10 @@ from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from farm.api import LAST_HIDDEN, FloatArray, Monitor, Observation, collect
-from farm.fitting import Material, ObservedSplit
 from farm.registry import HOME
-from farm.testbed import Testbed
-from farm.threads import limited_threads
+from farm.run.fitting import Material, ObservedSplit
+from farm.run.testbed import Testbed
+from farm.store.threads import limited_threads
 from monitors.gradnorm import GradNorm
 from monitors.head_geometry import DecisionBoundaries, SimplifiedHopfieldEnergy
 from monitors.kl_matching import KLMatching
@@ -163,13 +163,13 @@ class Pair:
             return self.make(detector, side)
 
     def call(self, detector: Any, side: Side, rows: slice) -> Callable[[], torch.Tensor]:
-        """Give the call that scores these rows."""
+        """Return the call that scores these rows."""
         method, values = TAKES[self.takes]
         inputs = side.tensor(values(side.bed.probe.take(rows)))
         return lambda: getattr(detector, method)(inputs)
 
     def scores(self, detector: Any, side: Side) -> FloatArray:
-        """Give the detector's scores of everything."""
+        """Return the detector's scores of everything."""
         n = len(side.bed.probe)
         # OpenMax knows only distances from classes that are predicted within the batch.
         step = n if self.detector == "OpenMax" else 1024
@@ -179,7 +179,7 @@ class Pair:
 
 
 def probability(log_odds: FloatArray, bed: Bed) -> FloatArray:
-    """Give the greatest probability, negated, from the log-odds against it."""
+    """Return the greatest probability, negated, from the log-odds against it."""
     del bed
     return -expit(-log_odds)
 
@@ -351,14 +351,14 @@ def with_ridge(bed: Bed, *, relative: bool) -> FloatArray:
 
 
 def distances(rows: FloatArray, mean: FloatArray, centred: FloatArray) -> FloatArray:
-    """Give squared Mahalanobis distances under the ridged scatter of centred points."""
+    """Return squared Mahalanobis distances under the ridged scatter of centred points."""
     scatter = centred.T @ centred + 1e-6 * np.eye(centred.shape[1])
     away = rows - mean
     return (away * np.linalg.solve(scatter, away.T).T).sum(axis=1)
 
 
 def wide_logits(bed: Bed) -> FloatArray:
-    """Give the observed logits in float64."""
+    """Return the observed logits in float64."""
     return bed.probe.logits.astype(np.float64)
 
 
@@ -377,14 +377,14 @@ CAUSES: Mapping[str, Callable[[Bed, Any], FloatArray]] = {
 
 
 def likeness(ours: FloatArray, in_their_form: FloatArray, theirs: FloatArray) -> str:
-    """Give the rank correlation, and the largest difference for the score or the median one if greater."""
+    """Return the rank correlation, and the largest difference for the score or the median one if greater."""
     size = np.maximum(np.abs(theirs), np.median(np.abs(theirs)))
     rank = min(float(spearmanr(ours, theirs)[0]), 1.0)
     return f"{rank:.6f} | {(np.abs(in_their_form - theirs) / size).max():.0e}"
 
 
 def compare(pair: Pair, bed: Bed, narrow: Side, wide: Side) -> str:
-    """Give a row of the table of scores."""
+    """Return a row of the table of scores."""
     ours = pair.ours.fit(bed.material, bed.classifier).score(bed.probe)
     in_their_form = pair.as_theirs(ours, bed)
     theirs = pair.scores(pair.fitted(narrow), narrow)
@@ -405,7 +405,7 @@ def compare(pair: Pair, bed: Bed, narrow: Side, wide: Side) -> str:
 
 
 def time_both(pair: Pair, bed: Bed, side: Side, rounds: int) -> str:
-    """Give a row of the table of times; the monitor is fitted already."""
+    """Return a row of the table of times; the monitor is fitted already."""
     detector, cells = pair.fitted(side), []
     for n in (1, 64):
         part = bed.probe.take(slice(0, n))
@@ -416,7 +416,7 @@ def time_both(pair: Pair, bed: Bed, side: Side, rounds: int) -> str:
 
 
 def interleaved(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Give the median time of each call in seconds; each is run in blocks, in turn with the others."""
+    """Return the median time of each call in seconds; each is run in blocks, in turn with the others."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, taken in zip(calls, times, strict=True):
@@ -482,7 +482,7 @@ def openmax_fits(bed: Bed, side: Side) -> str:
 
 
 def named(name: str) -> Pair:
-    """Give the pair of this name."""
+    """Return the pair of this name."""
     return next(pair for pair in PAIRS if pair.name == name)
 
 

@@ -41,7 +41,7 @@ def images():
 
 
 def best(work, n):
-    """Give the seconds an image of the best of a few calls, the first of which may have to warm up."""
+    """Return the seconds an image of the best of a few calls, the first of which may have to warm up."""
     taken = []
     for _ in range(CALLS):
         start = time.perf_counter()

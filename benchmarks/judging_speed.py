@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from farm.readouts import Readouts
-from farm.records import Record, judge
-from farm.records.by_parts import ByParts, judge_folder
+from farm.judging import Record, judge
+from farm.judging.by_parts import ByParts, judge_folder
+from farm.store.readouts import Readouts
 
 SECONDS, MEGABYTES = 1.0, 500.0
 """What one million readouts may take in memory."""
@@ -138,7 +138,7 @@ class Memory:
 
 
 def held() -> float:
-    """Give what the process holds, in MB."""
+    """Return what the process holds, in MB."""
     status = Path("/proc/self/statm")
     if not status.exists():
         return float("nan")
@@ -146,7 +146,7 @@ def held() -> float:
 
 
 def traced(call: Callable[[], object]) -> float:
-    """Give how many MB a call asked for at most."""
+    """Return how many MB a call asked for at most."""
     tracemalloc.start()
     call()
     most = tracemalloc.get_traced_memory()[1] / 1e6

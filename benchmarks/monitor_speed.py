@@ -17,8 +17,8 @@ import torch
 from torch.nn import functional as F
 
 from farm.api import Classifier, Images, Monitor
-from farm.testbed import Testbed
-from farm.threads import limited_threads
+from farm.run.testbed import Testbed
+from farm.store.threads import limited_threads
 
 OUTPUTS = (
     "max-softmax",
@@ -104,7 +104,7 @@ def _minimal_odin(classifier: Classifier, images: Images) -> torch.Tensor:
 
 
 def _interleaved(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """Give the median time of each call, in seconds; each is run in blocks, in turn with the others."""
+    """Return the median time of each call, in seconds; each is run in blocks, in turn with the others."""
     times: list[list[int]] = [[] for _ in calls]
     for _ in range(rounds // 10 + 1):
         for call, taken in zip(calls, times, strict=True):

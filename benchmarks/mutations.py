@@ -67,7 +67,7 @@ class Unchanged:
 
 
 def package_of(file: str) -> str:
-    """Give the folder of a source file, which is what results are told by."""
+    """Return the folder of a source file, which is what results are told by."""
     return file.rpartition("/")[0]
 
 
@@ -98,7 +98,7 @@ def equivalents(path: Path) -> dict[tuple[str, str, str], str]:
 
 
 def key_of(mutant: Mutant) -> tuple[str, str, str]:
-    """Give what a mutant is listed by."""
+    """Return what a mutant is listed by."""
     return mutant.file, _flat(mutant.text), _flat(mutant.change)
 
 

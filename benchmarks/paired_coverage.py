@@ -19,11 +19,13 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from farm.api.arrays import BoolArray, FloatArray
-from farm.baseline import before, paired_differences
-from farm.check.seen import mean_over
-from farm.comparison import BenchmarkSet, measured
-from farm.comparison.sets import Said, Stream
+from farm.api.arrays import FloatArray
+from farm.comparing import BenchmarkSet, measured
+from farm.gate.baseline import before, paired_differences
+from farm.gate.observed import mean_over
+from farm.judging import VerdictTable
+from farm.judging.table import made_truth
+from farm.judging.verdicts import Verdicts
 from farm.measures.many import MANY
 
 MEASURES = ("overall.mcc", "specific.mcc", "specific.fpr", "residual_hazard")
@@ -64,7 +66,7 @@ class Setting:
 
     @property
     def rates(self) -> tuple[FloatArray, FloatArray]:
-        """Give the rates of alarms now and before: side by side, right and wrong."""
+        """Return the rates of alarms now and before: side by side, right and wrong."""
         then = np.array(ERRORS[self.errors].alarms)
         now = then.copy()
         if self.worse:
@@ -75,7 +77,7 @@ class Setting:
 
 
 def settings(tracks: Sequence[int]) -> Iterator[Setting]:
-    """Give all kinds of streams with so many tracks a side."""
+    """Return all kinds of streams with so many tracks a side."""
     for each in product(tracks, ALIKE, ERRORS, (0.6, 0.95), (False, True)):
         yield Setting(*each)
 
@@ -89,9 +91,10 @@ def stream(random: np.random.Generator, of: Setting) -> list[BenchmarkSet]:
     now = of.agree * then + np.sqrt(1 - of.agree**2) * new
     rates = [each[side, wrong.astype(int)] for each in of.rates]
     alarms = [each < norm.ppf(rate) for each, rate in zip((now, then), rates, strict=True)]
-    said = {name: _said(alarm, wrong) for name, alarm in zip((MONITOR, before(MONITOR)), alarms, strict=True)}
-    track = (np.arange(2 * n) // of.frames).astype(str)
-    return [BenchmarkSet("made", "up", "fog", "shift", "3", [], [Stream(0, track, side == 1, wrong, said)])]
+    said = [Verdicts(name, each, each) for name, each in zip((MONITOR, before(MONITOR)), alarms, strict=True)]
+    track = (np.arange(2 * n) // of.frames).astype(str).astype(object)
+    table = VerdictTable.from_arrays(made_truth(wrong=wrong, is_ood=side == 1), said, named_track=track)
+    return [BenchmarkSet("made", "up", "fog", "shift", "3", [], [table])]
 
 
 def _chance(random: np.random.Generator, of: Setting) -> FloatArray:
@@ -101,12 +104,8 @@ def _chance(random: np.random.Generator, of: Setting) -> FloatArray:
     return np.asarray((np.sqrt(alike) * of_track + np.sqrt(1 - alike) * of_frame).ravel())
 
 
-def _said(alarm: BoolArray, wrong: BoolArray) -> Said:
-    return Said(alarm, alarm, ~alarm, ~alarm & ~wrong, None)
-
-
 def truth(name: str, of: Setting) -> float:
-    """Give the true difference of a measure, now less before."""
+    """Return the true difference of a measure, now less before."""
     now, then = (_value(name, ERRORS[of.errors].wrong, rates) for rates in of.rates)
     return now - then
 

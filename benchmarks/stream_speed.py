@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from farm.sut import SystemUnderTest
-from farm.testbed import Testbed
-from farm.threads import limited_threads
+from farm.run.system import SystemUnderTest
+from farm.run.testbed import Testbed
+from farm.store.threads import limited_threads
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """farm-testbed: does this safety monitor make this image classifier safer?
 
 The names below are loaded when they are first used, so that `import farm` costs nothing and readouts can be
-judged where torch is not installed.
+judged where torch is not installed. Whoever writes a component imports `farm.api`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from farm.benchmark_set import StoredStream as StoredStream
-    from farm.benchmark_set import write_benchmark as write_benchmark
+    from farm.comparing.comparison import compare as compare
     from farm.guard import Guard as Guard
-    from farm.readouts import Readouts as Readouts
-    from farm.testbed import Testbed as Testbed
+    from farm.judging.frames import judge as judge
+    from farm.run.testbed import Testbed as Testbed
+    from farm.store.readouts import Readouts as Readouts
 
 _WHERE = {
     "Guard": "farm.guard",
-    "Readouts": "farm.readouts",
-    "StoredStream": "farm.benchmark_set",
-    "Testbed": "farm.testbed",
-    "write_benchmark": "farm.benchmark_set",
+    "Readouts": "farm.store.readouts",
+    "Testbed": "farm.run.testbed",
+    "compare": "farm.comparing.comparison",
+    "judge": "farm.judging.frames",
 }
 
-__all__ = ["Guard", "Readouts", "StoredStream", "Testbed", "write_benchmark"]
+__all__ = ["Guard", "Readouts", "Testbed", "compare", "judge"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'farm' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,23 +7,37 @@ is called. Exit codes: 0 done, 1 something failed while it ran, 2 the user's mis
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import reprlib
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
-from farm.errors import FarmError
-from farm.parsing import gate, judging, monitors, running
+from farm.commands.parsing import gate, judging, monitors, running
+from farm.errors import FarmError, UserError, noting_ctrl_c
+from farm.report.output import visible_layouts, visible_streams
+
+_OF_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)
+"""What the system says of names, wherever one is first looked for: no file can be meant."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = 60
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    with visible_streams():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    options = _parser().parse_args(arguments)
     module, function = options.command.split(":")
     try:
-        code: int = getattr(import_module(module), function)(options)
+        with noting_ctrl_c(), visible_layouts():
+            code: int = getattr(import_module(module), function)(options)
         sys.stdout.flush()
         return code
     except FarmError as error:
@@ -43,6 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
+        if isinstance(error, OSError) and error.errno in _OF_NAMES:
+            name = _SHORT.repr(str(error.filename))
+            print(f"farm: {name}: {error.strerror}; expected the name of a file or folder", file=sys.stderr)
+            return UserError.exit_code
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"farm: unexpected failure: {what}; run again with --debug and report it", file=sys.stderr)
         return 1

@@ -14,13 +14,23 @@
         └── StorageError        the disk is full, read-only or gone
 
 A message is one line: what, where, which value, what was expected, what to try.
+
+A component may raise anything, and that is its failure, but for one thing: a person's Ctrl-C, which may come
+while it is at work. `noting_ctrl_c` and `pass_on_ctrl_c` tell the two apart.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import ClassVar
+
+_CTRL_C: list[int] = []
+"""A signal of each Ctrl-C that was noted."""
 
 
 class FarmError(Exception):
@@ -85,6 +95,49 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Give an exception's type and message on one line, for a record of what failed."""
+    """Return an exception's type and message on one line, for a record of what failed."""
     message = " ".join(str(error).split())
-    return message if isinstance(error, FarmError) else f"{type(error).__name__}: {message}"
+    if isinstance(error, FarmError):
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+@contextmanager
+def noting_ctrl_c() -> Iterator[None]:
+    """Take a note of every Ctrl-C while this is entered, and interrupt as Python does."""
+    # Somebody else's handler, or none, is left as it is; and only the main thread may set one.
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _note_ctrl_c)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _CTRL_C.clear()
+
+
+def pass_on_ctrl_c(error: BaseException) -> None:
+    """Raise KeyboardInterrupt where a person asked to stop; return where what a component raised is its own.
+
+    Ctrl-C is the signal SIGINT, for which Python calls a handler in the main thread; the handler raises. Code
+    that raises KeyboardInterrupt by itself calls no handler. So where the handler is ours, its note decides,
+    whatever the component made of the exception on its way. In another thread, or where SIGINT is ignored, as
+    in a campaign's workers, Ctrl-C raises nothing. With anybody else's handler nobody knows: then a
+    KeyboardInterrupt is taken for the person's.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or handler is signal.SIG_IGN:
+        return
+    interrupted = isinstance(error, KeyboardInterrupt)
+    if not (_CTRL_C if handler is _note_ctrl_c else interrupted):
+        return
+    if interrupted:
+        raise error  # with its message
+    raise KeyboardInterrupt from error
+
+
+def _note_ctrl_c(number: int, frame: FrameType | None) -> None:
+    _CTRL_C.append(number)
+    signal.default_int_handler(number, frame)

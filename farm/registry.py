@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -49,14 +50,14 @@ class Entry:
 
 
 def entries(kind: Kind) -> dict[str, Entry]:
-    """Give all registered names of a kind, sorted; two owners of one name are an error."""
-    return dict(_entries(kind, entry_points, _installed()))
+    """Return all registered names of a kind, sorted; two owners of one name are an error."""
+    return dict(_entries(kind, entry_points, installed()))
 
 
 @lru_cache(maxsize=64)
-def _entries(kind: Kind, points: Callable[..., EntryPoints], installed: object) -> Mapping[str, Entry]:
+def _entries(kind: Kind, points: Callable[..., EntryPoints], records: object) -> Mapping[str, Entry]:
     """Read the records of all distributions, which takes longer than making a component."""
-    del installed
+    del records
     found: dict[str, Entry] = {}
     group = "farm.policies" if kind == "policy" else f"farm.{kind}s"
     for point in sorted(points(group=group), key=lambda p: p.name):
@@ -71,15 +72,23 @@ def _entries(kind: Kind, points: Callable[..., EntryPoints], installed: object) 
     return found
 
 
-def _installed() -> tuple[tuple[str, int], ...]:
-    """Tell the state of the folders that distributions lie in: it changes when one is installed."""
-    state = []
+def installed() -> tuple[tuple[tuple[str, int], ...], ...]:
+    """Return the names and times of all distributions' records: they tell what is installed from before."""
+    found = []
     for folder in sys.path:
         try:
-            state.append((folder, Path(folder or ".").stat().st_mtime_ns))
+            found.append(_records(os.path.abspath(folder), os.stat(folder or ".").st_mtime_ns))  # noqa: PTH100, PTH116
         except OSError:
-            state.append((folder, 0))
-    return tuple(state)
+            continue
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _records(folder: str, modified: int) -> tuple[tuple[str, int], ...]:
+    del modified
+    with os.scandir(folder) as inside:
+        records = [entry for entry in inside if entry.name.endswith((".dist-info", ".egg-info"))]
+        return tuple(sorted([(entry.name, entry.stat().st_mtime_ns) for entry in records]))
 
 
 def component_class(kind: Kind, name: str) -> type[api.Component]:
@@ -100,7 +109,7 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
 
 
 def canonical(kind: Kind, name: str) -> str:
-    """Give the registered spelling of a name: other tools write `gaussian_noise`."""
+    """Return the registered spelling of a name: other tools write `gaussian_noise`."""
     spelt = name.replace("_", "-")
     return spelt if ":" not in name and name not in (known := entries(kind)) and spelt in known else name
 
@@ -165,7 +174,9 @@ def make(
         component = cls(**parameters)
     except ParameterError as error:
         raise ParameterError(f"{kind} '{name}': {error}") from None
-    except (TypeError, ValueError) as error:
+    except FarmError:
+        raise
+    except Exception as error:
         raise ParameterError(f"{kind} '{name}' cannot be made: {one_line(error)}") from error
     component.name = alias or canonical(kind, name)
     return component

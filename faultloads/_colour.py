@@ -9,7 +9,7 @@ from farm.errors import DataError
 
 
 def grey_of(images: Images) -> Images:
-    """Give the luma of each pixel (ITU-R BT.601), as one channel; grey images are their own."""
+    """Return the luma of each pixel (ITU-R BT.601), as one channel; grey images are their own."""
     if images.shape[1] == 1:
         return images
     red, green, blue = images[:, 0:1], images[:, 1:2], images[:, 2:3]

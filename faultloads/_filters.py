@@ -44,7 +44,7 @@ def gaussian_blur(
 
 
 def gaussian_weights(sigma: float, radius: int) -> list[float]:
-    """Give the weights of the middle pixel and of each to one side, the other being alike; they sum to 1."""
+    """Return the weights of the middle pixel and of each to one side; with the other side they sum to 1."""
     if radius == 0:
         return [1.0]
     half = np.exp(-0.5 * (np.arange(radius + 1) / sigma) ** 2)
@@ -166,7 +166,7 @@ def _resample(images: Images, rows: Planes, columns: Planes, edge: Edge, result:
 
 
 def _neighbours(places: Planes, size: int, edge: Edge) -> tuple[tuple[IntArray, IntArray], Planes]:
-    """Give the pixels before and after each place, and how far it is from the one to the other."""
+    """Return the pixels before and after each place, and how far it is from the one to the other."""
     floor = np.floor(places)
     first = int(floor.min())
     # What stands for which place is looked up: the table is short, and there are many places.
@@ -177,7 +177,7 @@ def _neighbours(places: Planes, size: int, edge: Edge) -> tuple[tuple[IntArray, 
 
 
 def _folded(places: IntArray, size: int, edge: Edge) -> IntArray:
-    """Give the pixel that stands for each place, also for those beyond the edge."""
+    """Return the pixel that stands for each place, also for those beyond the edge."""
     if edge in ("edge", "constant") or size == 1:
         return np.clip(places, 0, size - 1)
     if edge == "wrap":

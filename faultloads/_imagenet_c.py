@@ -31,7 +31,7 @@ class SizedImageNetC(ImageNetC):
 
 
 def at_levels(severity: float, levels: Sequence[Sequence[float]], neutral: Sequence[float]) -> list[float]:
-    """Give each of a level's numbers at a severity; `neutral` is where they change nothing.
+    """Return each of a level's numbers at a severity; `neutral` is where they change nothing.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Places:
         self._where, self._who = f"split '{split.name}'", who
 
     def of(self, ids: StrArray) -> IntArray:
-        """Give each instance's place in the split."""
+        """Return each instance's place in the split."""
         return np.array([self._place(str(name)) for name in ids], dtype=np.int64)
 
     def _place(self, name: str) -> int:

@@ -70,7 +70,7 @@ def _places(
     across: Numbers | float,
     down: Numbers | float,
 ) -> tuple[Numbers, Numbers]:
-    """Give the row and the column of the source where each pixel of a view of this shape lies."""
+    """Return the row and the column of the source where each pixel of a view of this shape lies."""
     turned = [math.radians(angle) for angle in np.broadcast_to(degrees, n).tolist()]
     cosine, sine = (_column([f(angle) for angle in turned], n) for f in (math.cos, math.sin))
     size = _column(part, n)
@@ -101,7 +101,7 @@ def tilt_at_random(
 
 
 def distances_from(places: Numbers, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-    """Give how far each row and column lies from a place (down, across), in shorter sides of the image."""
+    """Return how far each row and column lies from a place (down, across), in shorter sides of the image."""
     down, across = (
         (_middles(size)[None] - places[:, axis, None]).astype(np.float64) * (size / min(shape))
         for axis, size in enumerate(shape)
@@ -127,7 +127,7 @@ def askew(images: Images, corners: Numbers, *, part: float = 1.0, edge: Edge = "
 
 
 def _onto(corners: Numbers) -> list[list[NDArray[np.float64]]]:
-    """Give the projective map (Heckbert, 1989) of the unit square onto each quadrangle."""
+    """Return the projective map (Heckbert, 1989) of the unit square onto each quadrangle."""
     (x0, y0), (x1, y1), (x2, y2), (x3, y3) = corners.astype(np.float64).transpose(1, 2, 0)
     u1, u3, u = x1 - x2, x3 - x2, x0 - x1 + x2 - x3
     v1, v3, v = y1 - y2, y3 - y2, y0 - y1 + y2 - y3
@@ -151,17 +151,17 @@ def _inverse(matrix: list[list[NDArray[np.float64]]]) -> list[list[NDArray[np.fl
 
 
 def _column(values: object, n: int) -> Numbers:
-    """Give one number an instance (or one for all) a shape that stretches over rows and columns."""
+    """Return one number an instance (or one for all) a shape that stretches over rows and columns."""
     return np.broadcast_to(np.asarray(values, dtype=np.float32), n).reshape(n, 1, 1)
 
 
 def _middles(size: int) -> Numbers:
-    """Give where the middles of a line of pixels lie, as shares of its length."""
+    """Return where the middles of a line of pixels lie, as shares of its length."""
     return (np.arange(size, dtype=np.float32) + np.float32(0.5)) / np.float32(size)
 
 
 def motion_weights(radius: float, sigma: float) -> list[float]:
-    """Give the weight of each pixel along a motion that fades out as half a normal distribution."""
+    """Return the weight of each pixel along a motion that fades out as half a normal distribution."""
     weights = np.exp(-0.5 * (np.arange(2 * round(radius) + 1) / sigma) ** 2)
     return [float(weight) for weight in weights[weights > _FAINT] / weights.sum()]
 

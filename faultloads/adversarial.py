@@ -22,7 +22,7 @@ class _LossAttack(Attack):
     """Raises the loss of the right class."""
 
     def _loss_gradient(self, images: Images, labels: IntArray) -> Images:
-        """Give the direction, pixel by pixel, in which the right class loses most."""
+        """Return the direction, pixel by pixel, in which the right class loses most."""
         import torch  # not before: a plan names attacks, and computes none
         from torch.nn import functional as F
 
@@ -133,7 +133,7 @@ class Pgd(_LossAttack):
         return self._inside(images, images + direction / _lengths(direction) * radius)
 
     def _inside(self, images: Images, moved: Images) -> Images:
-        """Give the nearest point of the ball, then the nearest to it that is an image, still in the ball."""
+        """Return the nearest point of the ball, then the nearest image to it, still in the ball."""
         change = moved - images
         if self._norm == "linf":
             change = np.clip(change, -np.float32(self._eps), np.float32(self._eps))
@@ -143,6 +143,6 @@ class Pgd(_LossAttack):
 
 
 def _lengths(changes: Images) -> Images:
-    """Give the Euclidean length of each, to divide by."""
+    """Return the Euclidean length of each, to divide by."""
     squares = (changes.astype(np.float64) ** 2).sum(axis=(1, 2, 3), keepdims=True)
     return np.asarray(np.maximum(np.sqrt(squares), _TINY), dtype=np.float32)

@@ -235,7 +235,7 @@ class DroppedChannel(Anomaly):
 
 
 def _lines(severity: float, levels: tuple[int, ...], size: int) -> int:
-    """Give how many of so many lines a severity spoils; levels are of 32. At least one, if any."""
+    """Return how many of so many lines a severity spoils; levels are of 32. At least one, if any."""
     return max(1, min(size, round(at_severity(severity, levels, neutral=0) * size / 32)))
 
 

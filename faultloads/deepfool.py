@@ -80,7 +80,7 @@ class DeepFool(Attack):
         return result
 
     def _linearised(self, images: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the candidates' logits (images x candidates) and the gradient of each."""
+        """Return the candidates' logits (images x candidates) and the gradient of each."""
         import torch
 
         with torch.enable_grad():
@@ -92,7 +92,7 @@ class DeepFool(Attack):
 
 
 def _to_boundary(logits: Tensor, gradients: Tensor) -> Tensor:
-    """Give the shortest way to where another candidate equals the first, if all were linear."""
+    """Return the shortest way to where another candidate equals the first, if all were linear."""
     import torch
 
     apart = logits[:, :1] - logits[:, 1:]

@@ -111,7 +111,7 @@ class TornFrame(_PreviousFrame):
 
 
 def previous_frames(split: Split) -> IntArray:
-    """Give each instance's previous frame: of its track, or else of the split's order."""
+    """Return each instance's previous frame: of its track, or else of the split's order."""
     before = np.roll(np.arange(len(split)), 1)
     # By track, and within a track in the split's order.
     order = np.argsort(split.groups, kind="stable")

@@ -93,7 +93,7 @@ class Novelty(Faultload):
         return Faulted(images, labels)
 
     def _known_classes(self, ours: Workload, theirs: Workload) -> IntArray:
-        """Give our label for each of their classes, -1 where we have none."""
+        """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
         for foreign, own in self._same.items():
             known[_number(theirs, foreign, "same")] = _number(ours, own, "same")

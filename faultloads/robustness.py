@@ -219,7 +219,7 @@ def _added(
 
 
 def _blurred_line(distances: FloatArray, side: float, sigma: float) -> Images:
-    """Give a line of 1 within half its side and 0 beyond, blurred: across and down make a square."""
+    """Return a line of 1 within half its side and 0 beyond, blurred: across and down make a square."""
     reach = np.sqrt(2) * sigma
     line: FloatArray = erf((distances + side / 2) / reach) - erf((distances - side / 2) / reach)
     return (line / 2).astype(np.float32)

@@ -106,7 +106,7 @@ def _edges(levels: Planes) -> BoolArray:
 
 
 def _distance(edges: BoolArray) -> Planes:
-    """Give each pixel's distance to the next edge in its image, at most 20."""
+    """Return each pixel's distance to the next edge in its image, at most 20."""
     n, high, wide = edges.shape
     # First the distance within the column, then the nearest of all columns that are near enough.
     column = np.where(edges, 0, _FARTHEST).astype(np.int16)

@@ -84,7 +84,7 @@ class SquareAttack(Attack):
         return np.asarray(np.clip(images + steps, 0, 1))
 
     def _margins(self, images: Images, labels: IntArray) -> FloatArray:
-        """Give the log-odds of the right class against the next best; below 0, the attack is done."""
+        """Return the log-odds of the right class against the next best; below 0, the attack is done."""
         logs = np.log(np.maximum(self._attacked.observe(images).probabilities, 1e-300))
         rows = np.arange(len(images))
         right = logs[rows, labels].copy()
@@ -93,7 +93,7 @@ class SquareAttack(Attack):
 
 
 def square_sides(queries: int, area: float, high: int, wide: int) -> list[int]:
-    """Give the side of the square of each trial: halved in area as the search goes on.
+    """Return the side of the square of each trial: halved in area as the search goes on.
 
     Examples
     --------

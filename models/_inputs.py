@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from farm.api import Classifier, Workload, check_number
+from farm.api import Classifier, Workload, check_number, read_bytes
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, suggestion
 from models.torch_classifier import Preprocessing
 
@@ -35,7 +35,7 @@ class Task(Protocol):
 
 
 def as_list(values: Sequence[T] | None) -> list[T] | None:
-    """Give a sequence as the list that it is in a file, so that hashes of settings are the same."""
+    """Return a sequence as the list that it is in a file, so that hashes of settings are the same."""
     return None if values is None else list(values)
 
 
@@ -46,7 +46,7 @@ def checked_size(size: Sequence[int] | None) -> tuple[int, int] | None:
     if not isinstance(size, Sequence) or len(size) != 2:
         raise ParameterError(f"size is {size!r}; expected two whole numbers, height and width")
     for value in size:
-        check_number("size", value, low=1, whole=True)
+        check_number("size", value, low=1)
     return size[0], size[1]
 
 
@@ -130,13 +130,13 @@ def looks_like_probabilities(logits: NDArray[np.floating] | None) -> bool:
 def read_file(path: Path, what: str) -> bytes:
     """Read a program's file."""
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
         raise DataError(f"{what} cannot be read ({error.strerror}); expected a file") from error
 
 
 def as_array(content: bytes) -> NDArray[np.uint8]:
-    """Give a file's bytes as an array, to be kept with others."""
+    """Return a file's bytes as an array, to be kept with others."""
     return np.frombuffer(content, dtype=np.uint8)
 
 

@@ -184,7 +184,7 @@ class ProgramClassifier(Classifier):
         return self._nbytes
 
     def differentiable(self, images: Tensor) -> Tensor:
-        """Give logits through which gradients flow back to the images."""
+        """Return logits through which gradients flow back to the images."""
         if not self._logits:
             raise RequirementError(
                 f"classifier '{self.name}' gives probabilities, and so no gradients of logits"

@@ -38,7 +38,7 @@ class LeNetModule(nn.Module):
         self.fc3 = nn.Linear(hidden, classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Give logits."""
+        """Return logits."""
         x = F.max_pool2d(torch.relu(self.conv1(images)), 2)
         x = F.max_pool2d(torch.relu(self.conv2(x)), 2)
         x = torch.relu(self.fc1(x.flatten(1)))

@@ -27,6 +27,7 @@ from farm.api import (
     State,
     Workload,
     check_choice,
+    read_bytes,
 )
 from farm.errors import DataError, ParameterError, RequirementError, one_line, suggestion
 from models._inputs import (
@@ -261,13 +262,13 @@ _LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 
 
 def _contents(path: Path, what: str) -> dict[str, bytes]:
-    """Give the bytes of a graph, and of every file that it says its weights are in."""
+    """Return the bytes of a graph, and of every file that it says its weights are in."""
     content = read_file(path, what)
     found = {GRAPH: content}
     names = {content[m.end() : m.end() + m.group(1)[0]] for m in _LOCATION.finditer(content)}
     for name in sorted(names):
         try:
-            found[BESIDE + name.decode()] = (path.parent / name.decode()).read_bytes()
+            found[BESIDE + name.decode()] = read_bytes(path.parent / name.decode())
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"{what}: its weights in {name!r} cannot be read: {error}") from error
     return found

@@ -130,7 +130,7 @@ class TorchClassifier(Classifier):
         return Head(weights[order].copy(), bias[order].copy())
 
     def differentiable(self, images: Tensor) -> Tensor:
-        """Give logits through which gradients flow back to the images, on whatever device."""
+        """Return logits through which gradients flow back to the images, on whatever device."""
         logits: Tensor = self._module(self._preprocessing(images.to(self._device)))
         if logits.ndim != 2:
             raise ComponentFailure(
@@ -194,7 +194,7 @@ def _form(values: Any) -> str:
 
 
 def _array(values: Tensor) -> np.ndarray[Any, Any]:
-    """Give a tensor's values, whatever its device, and wherever its memory lies."""
+    """Return a tensor's values, whatever its device, and wherever its memory lies."""
     return np.array(values.detach().cpu().contiguous().numpy())
 
 

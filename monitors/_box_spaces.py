@@ -28,7 +28,7 @@ class Neurons(Space):
     def parts(
         self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
     ) -> dict[str, float]:
-        """Give the neurons that are outside, each with how far."""
+        """Return the neurons that are outside, each with how far."""
         del features, label, towards
         return heaviest(layer, outside.astype(np.float64), self._chosen)
 
@@ -49,6 +49,6 @@ class Components(Space):
     def parts(
         self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
     ) -> dict[str, float]:
-        """Give the neurons whose weight times deviation adds most to the deciding component."""
+        """Return the neurons whose weight times deviation adds most to the deciding component."""
         off = features.astype(np.float64) - self._mean[label]
         return heaviest(layer, towards * self._axes[label, int(outside.argmax())] * off)

@@ -121,7 +121,7 @@ def _linear(head: Head) -> nn.Linear:
 
 
 def _classes() -> dict[str, Any]:
-    """Give all detectors by name."""
+    """Return all detectors by name."""
     try:
         importlib.import_module(PACKAGE)
         module = importlib.import_module(f"{PACKAGE}.detector")

@@ -28,7 +28,7 @@ class Diagram(NamedTuple):
 
 
 def short_order(patterns: BoolArray) -> IntArray:
-    """Give an order of the variables that keeps the diagram of these patterns small.
+    """Return an order of the variables that keeps the diagram of these patterns small.
 
     Nodes are many at a level where many different beginnings lead to many different rests. Variables that
     hardly ever change make few of either, so they come first and last, and those that change most between.
@@ -119,7 +119,7 @@ class Distances:
         self._steps = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
     def __call__(self, words: Words) -> IntArray:
-        """Give each pattern's distance."""
+        """Return each pattern's distance."""
         differ = np.zeros((self._asked.shape[1], len(words)), dtype=np.int64)
         for asked, on, own in zip(self._asked, self._on, words.T, strict=True):
             differ += np.bitwise_count((on ^ own) & asked)

@@ -12,7 +12,7 @@ ROUNDING = float(np.finfo(np.float32).eps)
 
 
 def gaussians(name: str, centred: FloatArray, means: FloatArray, features: Features) -> State:
-    """Give the origin, the whitening factor and the means: factor @ factor.T is the precision matrix."""
+    """Return the origin, the whitening factor and the means: factor @ factor.T is the precision matrix."""
     variances, directions = np.linalg.eigh(centred.T @ centred / len(centred))
     # What float32 cannot tell from a constant: a deviation of its rounding error at the features' size.
     size = max(float(variances[-1]), float(np.square(features, dtype=np.float64).mean()))
@@ -42,7 +42,7 @@ class WhitenedMeans(NamedTuple):
         return cls(*map(np.ascontiguousarray, arrays))
 
     def nearest(self, features: Features) -> FloatArray:
-        """Give each row's squared distance to the mean nearest to it."""
+        """Return each row's squared distance to the mean nearest to it."""
         # |x - m|^2 = |x|^2 - 2 x.m + |m|^2: one product for all classes, and |x|^2 plays no part in which.
         white = (features - self.origin) @ self.factor
         cross = np.square(self.means).sum(axis=1) - 2.0 * (white @ self.means.T)
@@ -50,7 +50,7 @@ class WhitenedMeans(NamedTuple):
         return result
 
     def parts(self, features: Features) -> tuple[int, FloatArray]:
-        """Give one row's nearest mean, and what each feature adds to the squared distance from it.
+        """Return one row's nearest mean, and what each feature adds to the squared distance from it.
 
         With x - m the difference and P the precision, (x - m)' P (x - m) is a sum over the features of x - m.
         """

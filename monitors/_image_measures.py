@@ -19,7 +19,7 @@ MEASURES = {
 
 
 def measured(images: Images, checks: Sequence[str], full_scale: float) -> FloatArray:
-    """Give one row an image and one column a check, higher = worse."""
+    """Return one row an image and one column a check, higher = worse."""
     n, channels, height, width = images.shape
     pixels = images.reshape(n, channels, height * width)
     found = np.empty((n, len(checks)))

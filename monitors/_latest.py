@@ -26,7 +26,7 @@ class Latest:
         self._ids, self._probabilities = observation.ids, observation.probabilities
 
     def row(self, one: Observation) -> int | None:
-        """Give the place of this one instance; None where it is not there, or more than one might be it."""
+        """Return the place of this one instance; None where it is not there, or more than one might be it."""
         places = np.flatnonzero(self._ids == one.ids[0])
         alike = places[(self._probabilities[places] == one.probabilities[0]).all(axis=1)]
         return int(alike[0]) if len(alike) == 1 else None

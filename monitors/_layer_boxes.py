@@ -46,7 +46,7 @@ class Space(ABC):
 
 
 def fit_boxes(space: Space, by_class: Sequence[Points], clusters: int, seed: int) -> dict[str, Points]:
-    """Give lows and highs, classes x clusters x dimensions."""
+    """Return lows and highs, classes x clusters x dimensions."""
     lows, highs = [], []
     for label, points in enumerate(by_class):
         inside = space.project(points, np.full(len(points), label))
@@ -58,7 +58,7 @@ def fit_boxes(space: Space, by_class: Sequence[Points], clusters: int, seed: int
 
 
 def _boxes(points: Points, clusters: int, seed: int) -> tuple[Points, Points]:
-    """Give one class's lows and highs, clusters x dimensions; a box that is not there is inside out."""
+    """Return one class's lows and highs, clusters x dimensions; a box that is not there is inside out."""
     low = np.full((clusters, points.shape[1]), np.inf, dtype=np.float32)
     high = np.full_like(low, -np.inf)
     if not len(points):
@@ -99,14 +99,14 @@ class LayerBoxes:
         self._unit = np.where(np.isfinite(width), np.maximum(width, floor), np.float32(1))
 
     def outside(self, observation: Observation) -> Features:
-        """Give each instance's distance to the nearest box of its predicted class; at most 0 inside."""
+        """Return each instance's distance to the nearest box of its predicted class; at most 0 inside."""
         points = self._space.project(observation.features(self._layer), observation.predicted)
         # The farthest dimension decides for a box, the nearest box for the instance.
         nearest: Features = self._distances(points, observation.predicted).max(axis=2).min(axis=1)
         return nearest
 
     def nearest(self, observation: Observation) -> NearestBox | None:
-        """Give the box that decides for one instance; None where its class has none."""
+        """Return the box that decides for one instance; None where its class has none."""
         features, label = observation.features(self._layer), observation.predicted
         own = int(label[0])
         if np.isinf(self._low[own]).all():
@@ -131,7 +131,7 @@ class LayerBoxes:
         )
 
     def _distances(self, points: Points, label: IntArray) -> NDArray[np.floating]:
-        """Give instances x clusters x dimensions."""
+        """Return instances x clusters x dimensions."""
         points = points[:, None]
         outside: NDArray[np.floating] = np.maximum(self._low[label] - points, points - self._high[label])
         if self._in_widths:

@@ -16,7 +16,7 @@ MemberSpec = str | Mapping[str, Any]
 
 
 def as_mappings(members: Sequence[MemberSpec]) -> list[dict[str, Any]]:
-    """Give each member as a mapping with a name; fewer than two make no combination."""
+    """Return each member as a mapping with a name; fewer than two make no combination."""
     if isinstance(members, str) or not isinstance(members, Sequence) or len(members) < 2:
         raise ParameterError(f"members is {members!r}; expected a list of at least 2 monitors")
     specs: list[dict[str, Any]] = []
@@ -43,7 +43,7 @@ def made(specs: Sequence[Mapping[str, Any]]) -> list[Monitor]:
 
 
 def union_of_needs(every: Sequence[Needs]) -> Needs:
-    """Give what satisfies all: names each once, flags that any sets, and the largest numbers.
+    """Return what satisfies all: names each once, flags that any sets, and the largest numbers.
 
     Examples
     --------

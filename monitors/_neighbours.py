@@ -23,12 +23,12 @@ class Nearest(Monitor):
         self._k, self._points, self._layer = k, points, layer
 
     def _chosen(self, data: FitData, n: int) -> NDArray[np.intp]:
-        """Give the rows kept of n, in their order."""
+        """Return the rows kept of n, in their order."""
         rng = generator(data.seed, "nearest", "points")
         return np.sort(rng.permutation(n)[: self._points])
 
     def _ids(self, data: FitData, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """Give the ids of these rows, as plain bytes: text takes four times the memory."""
+        """Return the ids of these rows, as plain bytes: text takes four times the memory."""
         return as_bytes(np.concatenate([observation.ids for observation, _ in data])[rows])
 
     def _load(self, state: State) -> None:
@@ -37,7 +37,7 @@ class Nearest(Monitor):
         self._names = state["ids"].astype(np.uint8, copy=False)
 
     def _order(self, own: Points) -> NDArray[np.intp]:
-        """Give the points by how alike they are to this one, the nearest first."""
+        """Return the points by how alike they are to this one, the nearest first."""
         return np.argsort(-(self._bank @ own), kind="stable")
 
     def _named(self, rows: NDArray[np.intp]) -> tuple[str, ...]:

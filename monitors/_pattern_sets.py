@@ -66,7 +66,7 @@ class PatternMonitor(Monitor, ABC):
         return None if self._gamma is None else self._gamma + 0.5
 
     def _sets(self, data: FitData) -> tuple[BoolArray, list[Words]]:
-        """Give the neurons that count for each class, and its patterns, each once, with all others off."""
+        """Return the neurons that count for each class, and its patterns, each once, with all others off."""
         found = collect(data, self._layer)
         right = found.predicted == found.labels
         watched = self._watched(len(data.classes), found.features.shape[1])

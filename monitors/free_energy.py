@@ -10,7 +10,7 @@ from farm.errors import RequirementError
 
 
 def log_sum_exp(logits: NDArray[np.floating]) -> FloatArray:
-    """Give log(sum(exp(logits))) a row, in float64: the more evidence for any class, the greater.
+    """Return log(sum(exp(logits))) a row, in float64: the more evidence for any class, the greater.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def log_sum_exp(logits: NDArray[np.floating]) -> FloatArray:
 
 
 def logits_of(observation: Observation) -> FloatArray:
-    """Give the observed logits in float64."""
+    """Return the observed logits in float64."""
     if observation.logits is None:
         raise RequirementError("logits were not observed; declare them in the monitor's needs")
     return observation.logits.astype(np.float64)
@@ -61,6 +61,6 @@ class WideHead:
         self._across = np.ascontiguousarray(self.weights.T)
 
     def __call__(self, features: FloatArray) -> FloatArray:
-        """Give the logits of these features."""
+        """Return the logits of these features."""
         result: FloatArray = features @ self._across + self.bias
         return result

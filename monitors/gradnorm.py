@@ -63,7 +63,7 @@ class GradNorm(Monitor):
         return self.of(observation.features(LAST_HIDDEN), logits_of(observation))
 
     def of(self, features: Features, logits: FloatArray) -> FloatArray:
-        """Give the score of each row of features and of the logits that they lead to."""
+        """Return the score of each row of features and of the logits that they lead to."""
         share = np.exp((logits - logits.max(axis=1, keepdims=True)) / self._temperature)
         share /= share.sum(axis=1, keepdims=True)
         pull = np.abs(share - 1.0 / logits.shape[1]).sum(axis=1) / self._temperature

@@ -58,7 +58,7 @@ class KLMatching(ToldByOutputs):
 
 
 def least_divergence(probabilities: FloatArray, log_templates: FloatArray) -> FloatArray:
-    """Give each row's Kullback-Leibler divergence from the nearest template."""
+    """Return each row's Kullback-Leibler divergence from the nearest template."""
     p = np.maximum(probabilities, 0.0)
     own = (p * np.log(np.maximum(p, TINY))).sum(axis=1)
     # The nearest template is the one with the least cross-entropy.

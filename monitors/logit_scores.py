@@ -21,7 +21,7 @@ class LogitMonitor(ToldByOutputs):
 
     @abstractmethod
     def of(self, logits: FloatArray) -> FloatArray:
-        """Give the score of each row of logits."""
+        """Return the score of each row of logits."""
 
     def _fit(self, data: FitData) -> State:
         del data  # nothing to learn
@@ -47,7 +47,7 @@ class MaxLogit(LogitMonitor):
     reference = "Hendrycks et al.: Scaling out-of-distribution detection for real-world settings, ICML 2022"
 
     def of(self, logits: FloatArray) -> FloatArray:
-        """Give the greatest logit, negated."""
+        """Return the greatest logit, negated."""
         return -np.asarray(logits.max(axis=1))
 
 
@@ -63,7 +63,7 @@ class Entropy(LogitMonitor):
     reference = "Shannon: A mathematical theory of communication, Bell System Technical Journal 1948"
 
     def of(self, logits: FloatArray) -> FloatArray:
-        """Give the entropy; a class without any probability adds nothing."""
+        """Return the entropy; a class without any probability adds nothing."""
         shifted = logits - logits.max(axis=1, keepdims=True)
         share = np.exp(shifted)
         total = share.sum(axis=1)
@@ -82,7 +82,7 @@ class Margin(LogitMonitor):
     reference = "Scheffer, Decomain, Wrobel: Active hidden Markov models for information extraction, IDA 2001"
 
     def of(self, logits: FloatArray) -> FloatArray:
-        """Give the second greatest logit minus the greatest."""
+        """Return the second greatest logit minus the greatest."""
         top = np.partition(logits, -2, axis=1)
         return np.asarray(top[:, -2] - top[:, -1])
 
@@ -108,7 +108,7 @@ class Energy(LogitMonitor):
         self._temperature = temperature
 
     def of(self, logits: FloatArray) -> FloatArray:
-        """Give -T log(sum(exp(z / T)))."""
+        """Return -T log(sum(exp(z / T)))."""
         return -self._temperature * log_sum_exp(logits / self._temperature)
 
 
@@ -136,7 +136,7 @@ class GeneralisedEntropy(LogitMonitor):
         self._gamma, self._m = gamma, m
 
     def of(self, logits: FloatArray) -> FloatArray:
-        """Give the generalised entropy."""
+        """Return the generalised entropy."""
         share = np.exp(logits - logits.max(axis=1, keepdims=True))
         share = np.sort(share / share.sum(axis=1, keepdims=True), axis=1)[:, ::-1]
         doubt = 1.0 - share

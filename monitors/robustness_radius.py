@@ -99,7 +99,7 @@ class RobustnessRadius(ToldByOutputs):
         return replace(told, reason=f"{way}; {told.reason}")
 
     def _linear(self, images: Images, logits: FloatArray, largest: float) -> tuple[FloatArray, FloatArray]:
-        """Give the distance to the nearest boundary and the way there, of length 1, as if all were linear."""
+        """Return the distance to the nearest boundary and the way there (length 1), as if all were linear."""
         order = np.argsort(-logits, axis=1, kind="stable")[:, : self._rivals + 1]
         ranked = np.take_along_axis(logits, order, axis=1)
         radii, ways = np.full(len(images), largest), np.zeros(images.shape)
@@ -121,7 +121,7 @@ class RobustnessRadius(ToldByOutputs):
     def _tried(
         self, images: Images, logits: FloatArray, radii: FloatArray, ways: FloatArray, largest: float
     ) -> FloatArray:
-        """Give the distance along these ways at which the prediction changes."""
+        """Return the distance along these ways at which the prediction changes."""
         predicted = logits.argmax(axis=1)
         near, far = np.zeros(len(images)), np.full(len(images), np.inf)
         lead_near, lead_far = lead_of(logits, predicted), np.zeros(len(images))

@@ -80,7 +80,7 @@ def greatest(features: FloatArray, quantile: float) -> FloatArray:
 
 
 def _boost(features: FloatArray, kept: FloatArray) -> FloatArray:
-    """Give the factor of each row: e to the power of the whole sum over the sum of what is kept."""
+    """Return the factor of each row: e to the power of the whole sum over the sum of what is kept."""
     whole, part = features.sum(axis=1), kept.sum(axis=1)
     ratio = np.divide(whole, part, out=np.zeros_like(whole), where=part != 0)
     result: FloatArray = np.exp(np.clip(ratio, -GREATEST_EXPONENT, GREATEST_EXPONENT))[:, None]

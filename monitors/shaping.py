@@ -44,7 +44,7 @@ class Shaping(Monitor):
 
     @abstractmethod
     def _shape(self, features: FloatArray) -> FloatArray:
-        """Give the activations that the new logits are made from."""
+        """Return the activations that the new logits are made from."""
 
 
 class React(Shaping):

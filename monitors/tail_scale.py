@@ -84,7 +84,7 @@ class TailScale:
         return {name: np.asarray(value) for name, value in asdict(self).items()}
 
     def __call__(self, scores: FloatArray) -> FloatArray:
-        """Give z of each score."""
+        """Return z of each score."""
         scores = np.clip(scores, -LARGEST, LARGEST)
         place = np.searchsorted(self.values, scores, side="right")
         lower, upper = np.maximum(place - 1, 0), np.minimum(place, len(self.values) - 1)
@@ -99,7 +99,7 @@ class TailScale:
         return result
 
     def margins(self, scores: FloatArray, threshold: float) -> FloatArray:
-        """Give how many spreads each score lies above a threshold: above 0 exactly where the score is.
+        """Return how many spreads each score lies above a threshold: above 0 exactly where the score is.
 
         Examples
         --------

@@ -62,7 +62,7 @@ class TemperatureScaling(ToldByOutputs):
 
 
 def best_temperature(logits: FloatArray, labels: IntArray) -> float:
-    """Give the temperature at which the labels have the lowest mean negative log-likelihood."""
+    """Return the temperature at which the labels have the lowest mean negative log-likelihood."""
     behind = logits - logits[np.arange(len(labels)), labels][:, None]  # 0 at the label's own class
     best = behind.max(axis=1, keepdims=True)
 

@@ -89,7 +89,7 @@ class Vim(Monitor):
 
 
 def usual_dimensions(n_features: int) -> int:
-    """Give the published size of the principal space.
+    """Return the published size of the principal space.
 
     Examples
     --------

@@ -79,7 +79,7 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """Give the folder of real data, or skip the test."""
+    """Return the folder of real data, or skip the test."""
     asked = os.environ.get("FARM_DATA")
     folder = Path(asked) if asked else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
@@ -89,11 +89,11 @@ def data_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny() -> Workload:
-    """Give a workload of four classes, 8 x 8 RGB; nobody changes it."""
+    """Return a workload of four classes, 8 x 8 RGB; nobody changes it."""
     return tiny_workload()
 
 
 @pytest.fixture
 def classifier(tiny: Workload) -> FakeClassifier:
-    """Give a white box that knows the tiny workload's classes fairly well, its calls not yet counted."""
+    """Return a white box that knows the tiny workload's classes fairly well, its calls not yet counted."""
     return TinyModel().classifier(tiny, Context())

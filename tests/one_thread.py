@@ -8,7 +8,7 @@ import pytest
 import sklearn.cluster  # noqa: F401 - a limit of threads holds for libraries that are loaded by then
 import torch  # noqa: F401
 
-from farm.threads import limited_threads
+from farm.store.threads import limited_threads
 
 
 @pytest.fixture(scope="module", autouse=True)

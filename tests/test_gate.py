@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from farm.baseline.baseline import load_baseline
-from farm.check.criteria_file import load_criteria
 from farm.cli import main
-from farm.config import load_experiment
+from farm.gate.baseline.baseline import load_baseline
+from farm.gate.criteria_file import load_criteria
+from farm.run.loading import load_experiment
 
 GATE = Path(__file__).resolve().parent.parent / ".ci" / "gate"
 

@@ -1,4 +1,4 @@
-"""What the guide to continuous integration tells to write and to type is what farm takes."""
+"""What guides tell to write and to type is what farm takes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from farm.check.criteria_file import parse_criteria
 from farm.cli import _parser
-from farm.config import parse_experiment
+from farm.config.experiment import parse_experiment
+from farm.gate.criteria_file import parse_criteria
+from farm.store.logs import read_log
 from tests.wording import same_text
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
+LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -23,13 +25,13 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def commands(text: str) -> list[list[str]]:
-    """Give each `farm ...` that stands in a block or between backquotes, without what a shell makes of it."""
+    """Return each `farm ...` in a block or between backquotes, without what a shell makes of it."""
     found = re.findall(r"(?:^[\s-]*(?:run: )?|`)(farm [a-z][^\n`]*)", text, flags=re.MULTILINE)
     return [re.split(r" \|\| | > ", one)[0].split()[1:] for one in found]
 
 
 def values(text: str) -> dict:
-    """Give what a block says; it is the only one that has this text in it."""
+    """Return what a block says; it is the only one that has this text in it."""
     (block,) = (one for one in blocks(CI, "yaml") if text in one)
     found = yaml.safe_load(block)
     assert isinstance(found, dict)
@@ -53,12 +55,32 @@ def test_the_jobs_run_and_check(name: str) -> None:
     assert "FARM_CACHE" in text
 
 
-def test_every_command_is_one_that_farm_takes(capsys) -> None:
+@pytest.mark.parametrize(
+    ("guide", "named"),
+    [(CI, {"run", "check", "baseline", "cache", "plan"}), (LOGS, {"judge", "check", "plan"})],
+    ids=["continuous integration", "logs"],
+)
+def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
     # What is but named, such as `farm check`, is left out.
-    found = [one for one in commands(CI) if len(one) > 2 or any(word.startswith("-") for word in one)]
-    assert {one[0] for one in found} == {"run", "check", "baseline", "cache", "plan"}
+    found = [one for one in commands(guide) if len(one) > 2 or any(word.startswith("-") for word in one)]
+    assert {one[0] for one in found} == named
     for arguments in found:
         try:
             _parser().parse_args(arguments)
         except SystemExit:
             pytest.fail(f"farm {' '.join(arguments)}: {capsys.readouterr().err}")
+
+
+def test_the_gate_for_logs_is_one() -> None:
+    (block,) = blocks(LOGS, "yaml")
+    found = parse_criteria(yaml.safe_load(block), GUIDES / "gate.yaml")
+    assert found.reference == str(GUIDES / "may.csv")
+    assert [one.measure for one in found.criteria] == ["alarm_rate", "drift"]
+
+
+def test_the_log_is_one(tmp_path) -> None:
+    (block,) = (block for block in blocks(LOGS, "") if block.startswith("timestamp"))
+    (tmp_path / "june.csv").write_text(block)
+    read = read_log(tmp_path / "june.csv", ["weather"])
+    assert read.run["log"]["ignored_columns"] == ["speed"]
+    assert len(read.instances) == 2

@@ -403,7 +403,7 @@ class Darkness(Monitor):
 
 EXPERIMENT = """
 from farm import registry
-from farm.config import parse_experiment
+from farm.config.experiment import parse_experiment
 values = {
     "name": "x", "workload": "signs", "classifier": "lenet",
     "monitors": [{"name": "darkness", "gain": 2.0, "as": "dark"}],
@@ -436,7 +436,7 @@ def wheel(folder):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Give a folder into which somebody else's package was installed."""
+    """Return a folder into which somebody else's package was installed."""
     if find_spec("pip") is None:
         pytest.skip("this Python has no pip to install a package with")
     folder = tmp_path_factory.mktemp("theirs")

@@ -47,10 +47,7 @@ class Golden:
 
     def renew(self, collected: set[str] | None) -> None:
         """Write the texts that were seen; those of tests that are gone go too, where all were collected."""
-        texts = {
-            key: self.kept[key] if key in self.kept and agree(self.kept[key], text) else text
-            for key, text in self.now.items()
-        }
+        texts = {key: renewed(self.kept.get(key, ""), text) for key, text in self.now.items()}
         ran = {test_of(key) for key in self.now}
         for key, text in self.kept.items():
             if test_of(key) not in ran and (collected is None or test_of(key) in collected):
@@ -142,6 +139,18 @@ def agree(kept: str, seen: str) -> bool:
         return False
     pairs = zip(NUMBER.findall(kept), found.groups(), strict=True)
     return all(abs(float(a) - float(b)) <= 1.001 * max(last_place(a), last_place(b)) for a, b in pairs)
+
+
+def renewed(kept: str, seen: str) -> str:
+    """Return what is seen now, but of what was kept the lines that are true still, since they may have `<*>`.
+
+    >>> renewed("a = <*>\\nb = 1", "a = 7\\nc = 2")
+    'a = <*>\\nc = 2'
+    """
+    if agree(kept, seen):
+        return kept
+    old = kept.split("\n")
+    return "\n".join(next((one for one in old if agree(one, line)), line) for line in seen.split("\n"))
 
 
 def last_place(number: str) -> float:

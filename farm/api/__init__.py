@@ -28,7 +28,7 @@ from farm.api.classifier import (
     SavedClassifier,
 )
 from farm.api.component import Component, check_choice, check_number, parameters_of
-from farm.api.context import Cache, Context, NoCache
+from farm.api.context import Cache, Context, NoCache, Progress, Silent
 from farm.api.counted import CountedClassifier
 from farm.api.data import (
     ArrayImages,
@@ -43,7 +43,6 @@ from farm.api.data import (
     copies_of,
     image_digests,
 )
-from farm.api.explanation import Explanation
 from farm.api.faultload import (
     CATEGORIES,
     FAULT_MEASURES,
@@ -52,9 +51,12 @@ from farm.api.faultload import (
     Faulted,
     Faultload,
     FaultTargets,
+    Transformation,
+    at_severity,
     change_of,
 )
-from farm.api.monitor import Monitor, Verdict
+from farm.api.files import check_regular, read_bytes, read_text
+from farm.api.monitor import Explanation, Monitor, Verdict
 from farm.api.observation import (
     LAST_HIDDEN,
     CollectedFeatures,
@@ -65,10 +67,8 @@ from farm.api.observation import (
     read_only,
 )
 from farm.api.policy import Cancel, Policy
-from farm.api.progress import Progress, Silent
 from farm.api.randomness import PerInstance, derived_seed, generator, uniform_by_id
 from farm.api.schedule import ORDERS, Schedule, Stretch
-from farm.api.transformation import Transformation, at_severity
 
 __all__ = [
     "CATEGORIES",
@@ -133,6 +133,7 @@ __all__ = [
     "check_images",
     "check_labels",
     "check_number",
+    "check_regular",
     "check_workload",
     "collect",
     "copies_of",
@@ -140,6 +141,8 @@ __all__ = [
     "generator",
     "image_digests",
     "parameters_of",
+    "read_bytes",
     "read_only",
+    "read_text",
     "uniform_by_id",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,15 @@ class CalibrationRule:
                 else:
                     borrowed += 1
         calibration = Calibration(
-            method=self.method,
+            self.method,
+            threshold,
+            n=len(scores),
             asked_acceptance=accept,
-            threshold=threshold,
             per_class=per_class,
             classes_without_own_threshold=borrowed,
-            n=len(scores),
         )
         accepted = float(1.0 - calibration.alarms(scores, predicted).mean())
-        return Calibration(**(vars(calibration) | {"validation_acceptance": accepted}))
+        return replace(calibration, validation_acceptance=accepted)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Calibration:
     classes_without_own_threshold: int = 0
 
     def thresholds(self, predicted: IntArray) -> FloatArray | float:
-        """Give the threshold that holds for each instance."""
+        """Return the threshold that holds for each instance."""
         return self.threshold if self.per_class is None else self.per_class[predicted]
 
     def alarms(self, scores: FloatArray, predicted: IntArray) -> BoolArray:
@@ -94,7 +94,7 @@ class Calibration:
         return np.asarray(scores > self.thresholds(predicted), dtype=np.bool_)
 
     def record(self) -> dict[str, Any]:
-        """Give everything as JSON, for the readouts."""
+        """Return everything as JSON, for the readouts."""
         values = asdict(self)
         values["per_class"] = None if self.per_class is None else self.per_class.tolist()
         return values
@@ -116,7 +116,7 @@ class Calibration:
 
 
 def quantile_threshold(scores: FloatArray, accept: float) -> float:
-    """Give a threshold at or below which lies at least the share `accept` of the scores.
+    """Return a threshold at or below which lies at least the share `accept` of the scores.
 
     It is put half-way to the next score up. A threshold that equals somebody's score is where decisions
     flip between machines and batch sizes, since floating-point sums differ in their last bits.

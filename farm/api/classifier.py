@@ -104,7 +104,7 @@ class Classifier(ABC):
         raise RequirementError(f"classifier '{self.name}' does not show its last layer's weights")
 
     def differentiable(self, images: Tensor) -> Tensor:  # noqa: ARG002
-        """Give logits through which gradients flow back to the images (capability `gradients`)."""
+        """Return logits through which gradients flow back to the images (capability `gradients`)."""
         raise RequirementError(f"classifier '{self.name}' gives no gradients")
 
     def observe(

@@ -11,9 +11,11 @@ import inspect
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from farm.errors import ParameterError, suggestion
+
+C = TypeVar("C", bound="Component")
 
 
 class Component:
@@ -55,8 +57,15 @@ class Component:
         return f"{type(self).__name__}({inside})"
 
 
+def another(component: C) -> C:
+    """Return a new one with the same arguments and name, which shares nothing that it learned."""
+    made = type(component)(**component._arguments)
+    made.name = component.name
+    return made
+
+
 def parameters_of(cls: type) -> Mapping[str, inspect.Parameter]:
-    """Give the parameters that a component's constructor takes, in order."""
+    """Return the parameters that a component's constructor takes, in order."""
     signature = inspect.signature(cls).parameters
     return {n: p for n, p in signature.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
@@ -86,7 +95,8 @@ def check_number(
     farm.errors.ParameterError: rate is 1.5; expected a number from 0 to 1
     """
     right_type = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    if right_type and math.isfinite(value) and low <= value <= high and value > above:
+    finite = right_type and (isinstance(value, int) or math.isfinite(value))
+    if finite and low <= value <= high and value > above:
         return
     what = "a whole number" if whole else "a number"
     if above > float("-inf"):

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import JSON, State
-from farm.api.progress import Progress, Silent
+from farm.api.files import check_regular
 from farm.errors import DataError
+
+T = TypeVar("T")
 
 
 class Cache(Protocol):
     """Keeps arrays that are dear to make, found again by the content of all that made them."""
 
     def arrays(self, kind: str, key: Mapping[str, JSON], make: Callable[[], State]) -> State:
-        """Give the arrays for this key, making them only where they are not kept yet."""
+        """Return the arrays for this key, making them only where they are not kept yet."""
         ...
 
     def mapped(
@@ -31,7 +33,7 @@ class Cache(Protocol):
         dtype: str,
         blocks: Callable[[], Iterable[NDArray[Any]]],
     ) -> NDArray[Any]:
-        """Give one large array for this key, read-only and on disk where that is possible.
+        """Return one large array for this key, read-only and on disk where that is possible.
 
         `blocks` makes it where it is not kept yet: runs of its rows, in order. It may be called again.
         """
@@ -63,6 +65,29 @@ class NoCache:
         return made
 
 
+class Progress(Protocol):
+    """Shows the advance of a loop."""
+
+    def track(self, items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+        """Yield the items, showing how many are done."""
+        ...
+
+    def note(self, message: str) -> None:
+        """Say one line that stays."""
+        ...
+
+
+class Silent:
+    """Shows nothing: the default wherever a `Progress` is taken."""
+
+    def track(self, items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:  # noqa: ARG002
+        """Yield the items."""
+        yield from items
+
+    def note(self, message: str) -> None:
+        """Say nothing."""
+
+
 @dataclass(frozen=True)
 class Context:
     """The experiment's seed and folder, the machine's share, and where to keep and to report things."""
@@ -84,8 +109,16 @@ class Context:
             places.append(Path(data))
         for place in places:
             found = place / path  # an absolute path stays what it is
-            if found.exists():
+            if os.path.exists(found):  # noqa: PTH110 - a name too long for a file is not there
+                _check_kind(found, what)
                 return found
         looked = ", ".join(dict.fromkeys(str(place.resolve()) for place in places))
         where = "" if Path(path).is_absolute() else f" in {looked}"
         raise DataError(f"{what}: '{path}' is not there{where}; expected a file or folder")
+
+
+def _check_kind(path: Path, what: str) -> None:
+    try:
+        check_regular(path)
+    except OSError as error:
+        raise DataError(f"{what}: {path} is {error.strerror}; expected a file or folder") from None

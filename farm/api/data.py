@@ -24,7 +24,7 @@ from farm.api.arrays import (
 )
 from farm.api.component import Component
 from farm.api.context import Context
-from farm.errors import DataError
+from farm.errors import ComponentFailure, DataError, FarmError, one_line
 
 
 class ImageSource(Protocol):
@@ -78,7 +78,7 @@ class ArrayImages:
 
 
 def image_digests(images: Images) -> list[bytes]:
-    """Give a hash an image, of its pixels at 8 bits.
+    """Return a hash an image, of its pixels at 8 bits.
 
     Eight bits, so that a copy is found whether it came as bytes or as floats, and so that a change
     nobody could see does not hide it.
@@ -107,18 +107,10 @@ class Split:
     conditions: Mapping[str, StrArray | FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        columns: dict[str, NDArray[np.generic]] = {
-            "labels": self.labels,
-            "ids": self.ids,
-            "groups": self.groups,
-            **self.conditions,
-        }
-        if self.boxes is not None:
-            columns["boxes"] = self.boxes
-        if self.masks is not None:
-            columns["masks"] = self.masks
-        for column, values in columns.items():
-            if len(values) != len(self.images):
+        given: dict[str, NDArray[np.generic] | None] = {"labels": self.labels, "ids": self.ids}
+        given |= {"groups": self.groups, "boxes": self.boxes, "masks": self.masks, **self.conditions}
+        for column, values in given.items():
+            if values is not None and len(values) != len(self.images):
                 raise DataError(f"{self.name}: {len(values)} {column} for {len(self.images)} images")
         if len(np.unique(self.ids)) != len(self.ids):
             raise DataError(f"{self.name}: ids repeat; expected one id an image")
@@ -197,7 +189,12 @@ class WorkloadSource(Component, ABC):
 
         Only who merely looks at a few images may leave out their `contents`, and so the search for copies.
         """
-        workload = self._load(context)
+        try:
+            workload = self._load(context)
+        except FarmError:
+            raise
+        except Exception as error:
+            raise ComponentFailure(f"workload '{self.name}' failed: {one_line(error)}") from error
         check_workload(workload, contents=contents)
         return workload
 

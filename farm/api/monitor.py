@@ -13,8 +13,8 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, ParamSpec, Self, TypeVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -23,10 +23,9 @@ from farm.api.calibration import Calibration, CalibrationRule
 from farm.api.classifier import Classifier, Needs
 from farm.api.component import Component
 from farm.api.counted import CountedClassifier
-from farm.api.explanation import Explanation
-from farm.api.observation import FitData, Labelled, Observation
-from farm.api.viewed import ViewedData
-from farm.errors import ComponentFailure, Failure, UserError, one_line
+from farm.api.files import files_were_closed
+from farm.api.observation import FitData, Labelled, Observation, ViewedData
+from farm.errors import ComponentFailure, Failure, UserError, one_line, pass_on_ctrl_c
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +39,25 @@ class Verdict:
     alarms: BoolArray
     nanoseconds: int
     thresholds: FloatArray | float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a monitor can say of one score to people who must act on it; what it does not know it leaves out.
+
+    `contributions` are the parts of the input to the score that weigh most, heaviest first: neurons
+    (`last-hidden[17]`), components, checks or member monitors, each with how much it adds. `nearest` are ids
+    of the training images that are most alike, nearest first. `details` are numbers for a program.
+    """
+
+    reason: str = ""
+    contributions: Mapping[str, float] = field(default_factory=dict)
+    nearest: tuple[str, ...] = ()
+    details: Mapping[str, JSON] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON, without what is empty."""
+        return {key: value for key, value in asdict(self).items() if value}
 
 
 class Monitor(Component, ABC):
@@ -130,7 +148,9 @@ class Monitor(Component, ABC):
         self._classifier = CountedClassifier(classifier)
         self._take_needs()
         own = ViewedData(data, self._view)
+        files_were_closed()
         state = self._call("in fit", lambda: {k: np.asarray(v) for k, v in self._fit(own).items()})
+        self._check_files("in fit")
         self.restore(state, classifier)
         self._call("in notes", lambda: json.dumps(dict(self.notes()), allow_nan=False))
         return self
@@ -144,6 +164,7 @@ class Monitor(Component, ABC):
                 )
         self._classifier = CountedClassifier(classifier)
         self._state, self._calibration = state, calibration
+        files_were_closed()
         self._take_needs()
         self._call("in load", self._load, state)
         return self
@@ -167,7 +188,7 @@ class Monitor(Component, ABC):
         return self._calibration
 
     def score(self, observation: Observation) -> FloatArray:
-        """Give one finite number an instance, higher = more anomalous."""
+        """Return one finite number an instance, higher = more anomalous."""
         if self._state is None:
             raise ComponentFailure(f"monitor '{self.name}' is not fitted; call fit first")
         observation = self._view(observation)
@@ -200,7 +221,8 @@ class Monitor(Component, ABC):
             return hook(*arguments, **more)
         except (UserError, Failure):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            pass_on_ctrl_c(error)
             raise ComponentFailure(f"monitor '{self.name}' failed {where}: {one_line(error)}") from error
 
     def _take_needs(self) -> None:
@@ -208,7 +230,7 @@ class Monitor(Component, ABC):
         self._own_layers, self._own_members = frozenset(needs.layers), needs.members
 
     def _view(self, observation: Observation) -> Observation:
-        """Give what this monitor declared to need: layers that only others asked for are not there."""
+        """Return what this monitor declared to need: layers that only others asked for are not there."""
         there, own = observation.activations, self._own_layers
         if observation.members is not None:
             # As many as it asked for, however many others did: its scores must not depend on them.
@@ -218,7 +240,15 @@ class Monitor(Component, ABC):
             return observation
         return replace(observation, activations={layer: there[layer] for layer in there if layer in own})
 
+    def _check_files(self, where: str) -> None:
+        if files_were_closed():
+            raise ComponentFailure(
+                f"monitor '{self.name}' failed {where}: it closed files that are not its own; "
+                "expected it to close those alone that it opened"
+            )
+
     def _checked(self, scores: Features, observation: Observation) -> FloatArray:
+        self._check_files("in score")
         try:
             result = np.asarray(scores, dtype=np.float64)
         except (TypeError, ValueError) as error:

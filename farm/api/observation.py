@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -43,7 +43,7 @@ class Observation:
         return len(self.predicted)
 
     def take(self, rows: slice | IntArray) -> Observation:
-        """Give some of its instances, as an observation of their own."""
+        """Return some of its instances, as an observation of their own."""
         return replace(
             self,
             ids=self.ids[rows],
@@ -59,7 +59,7 @@ class Observation:
         )
 
     def features(self, layer: str) -> Features:
-        """Give a layer's values as one row an instance."""
+        """Return a layer's values as one row an instance."""
         if layer not in self.activations:
             raise RequirementError(f"layer '{layer}' was not observed; declare it in the monitor's needs")
         values = self.activations[layer]
@@ -67,7 +67,7 @@ class Observation:
 
 
 def read_only(array: A) -> A:
-    """Give a view that nobody can write to: all monitors look at the same arrays.
+    """Return a view that nobody can write to: all monitors look at the same arrays.
 
     Whoever made the array keeps it as it was.
     """
@@ -115,6 +115,54 @@ class FitData(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Labelled]: ...
+
+
+@dataclass(frozen=True)
+class ViewedData:
+    """The `FitData` of one monitor, made of that of all: what only others asked for is not there."""
+
+    whole: FitData
+    view: Callable[[Observation], Observation]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classifier's classes."""
+        return self.whole.classes
+
+    @property
+    def seed(self) -> int:
+        """The experiment's seed."""
+        return self.whole.seed
+
+    @property
+    def validation(self) -> Iterable[Labelled]:
+        """In-distribution validation data."""
+        return _ViewedRows(self.whole.validation, self.view)
+
+    @property
+    def outliers(self) -> Iterable[Observation] | None:
+        """The named validation fault."""
+        return self.whole.outliers
+
+    @property
+    def networks(self) -> Mapping[str, object]:
+        """The named networks."""
+        return self.whole.networks
+
+    def __iter__(self) -> Iterator[Labelled]:
+        return iter(_ViewedRows(self.whole, self.view))
+
+
+@dataclass(frozen=True)
+class _ViewedRows:
+    """Can be iterated again and again."""
+
+    rows: Iterable[Labelled]
+    view: Callable[[Observation], Observation]
+
+    def __iter__(self) -> Iterator[Labelled]:
+        for observation, labels in self.rows:
+            yield Labelled(self.view(observation), labels)
 
 
 class CollectedFeatures(NamedTuple):

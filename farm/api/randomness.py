@@ -7,10 +7,10 @@ the instance's id) of what it drives. So no choice depends on how many others ca
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from farm.api.arrays import FloatArray, IntArray, StrArray
 
@@ -85,7 +85,7 @@ class PerInstance:
         standard deviations, and no step is wider than a grey level of 8 bits makes visible.
         """
         # Every index is in range: `wrap` saves the check, which is half of the time.
-        return np.take(_NORMAL_QUANTILES, self.bits(*shape), mode="wrap")
+        return np.take(_normal_quantiles(), self.bits(*shape), mode="wrap")
 
     def integers(self, low: int, high: int, *shape: int) -> IntArray:
         """Draw whole numbers from low to high, both included."""
@@ -93,7 +93,14 @@ class PerInstance:
         return low + (self.bits(*shape).astype(np.int64) * spread >> 16)
 
 
-_NORMAL_QUANTILES: NDArray[np.float32] = ndtri((np.arange(2**16) + 0.5) / 2**16).astype(np.float32)
+@cache
+def _normal_quantiles() -> NDArray[np.float32]:
+    from scipy.special import (
+        ndtri,
+    )  # readouts are judged without it, and loading takes as long as judging some
+
+    quantiles: NDArray[np.float32] = ndtri((np.arange(2**16) + 0.5) / 2**16).astype(np.float32)
+    return quantiles
 
 
 def _digest(seed: int, *names: str | int) -> int:

@@ -11,18 +11,17 @@ import queue
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from farm.campaign.closable import Closable
-from farm.campaign.cluster_connection import Connection, connect, dask
-from farm.campaign.cluster_log import DaskLog
+from farm.campaign.cluster_connection import Connection, DaskLog, connect, dask
 from farm.campaign.cluster_worker import PREFIX, TOPIC, run_job
 from farm.campaign.jobs import Job, News, Outcome
 from farm.errors import Failure, RequirementError, StorageError, one_line
-from farm.provenance import versions
+from farm.store.provenance import versions
 
 RESCALE = 60.0
 """Seconds between two times that workers are asked for which a cluster of ours lost."""
@@ -38,7 +37,7 @@ RETRIES = 2
 """How often Dask gives a task to a worker again on which it could not even begin."""
 
 
-class ClusterExecutor(Closable):
+class ClusterExecutor:
     """The workers of a Dask cluster; close it when done.
 
     Parameters
@@ -100,23 +99,22 @@ class ClusterExecutor(Closable):
         self._open.close()
 
 
+@dataclass
 class _Run:
     """Hands jobs over to Dask, and what it hears of them to whoever asked for it."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        where: str,
-        log: Path,
-        common: dict[str, Any],
-        news: Callable[[News], None],
-        done: Callable[[Outcome], bool],
-    ) -> None:
-        self._connection, self._client = connection, connection.client
-        self._where, self._log = where, log
-        self._common, self._news, self._done = common, news, done
+    connection: Connection
+    where: str
+    log: Path
+    common: Mapping[str, Any]
+    """What every task is told beside its job; see `run_job`."""
+    news: Callable[[News], None]
+    done: Callable[[Outcome], bool]
+
+    def __post_init__(self) -> None:
+        self._client = self.connection.client
         self._heard: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._jobs: dict[str, tuple[int, str]] = {}
+        self._tasks: dict[str, tuple[int, str]] = {}
         self._wanted = True
         self._futures: dict[str, Any] = {}
         self._running: set[str] = set()
@@ -125,11 +123,11 @@ class _Run:
 
     def go(self, jobs: Sequence[Job]) -> None:
         """Stay until there is an outcome for every job, or it was said that no more are wanted."""
-        self._connection.scale()
+        self.connection.scale()
         self._client.subscribe_topic(TOPIC, lambda event: self._hear(event[1]))
         try:
             for place, job in enumerate(jobs):
-                self._jobs[job.cell] = place, json.dumps({"job": job.to_json(), **self._common})
+                self._tasks[job.cell] = place, json.dumps({"job": asdict(job), **self.common})
                 self._give(job.cell)
             self._stay(jobs[0].cell)
         except BaseException:
@@ -140,34 +138,34 @@ class _Run:
                 self._client.unsubscribe_topic(TOPIC)
 
     def _stay(self, first: str) -> None:
-        started = scaled = time.monotonic()
-        looked = False
+        scaled = time.monotonic()
+        unusual: float | None = scaled + UNUSUAL
         while self._futures:
             with suppress(queue.Empty):
                 self._take(self._heard.get(timeout=1.0))
             now = time.monotonic()
             if now - scaled > RESCALE:
-                self._connection.scale()
+                self.connection.scale()
                 scaled = now
-            if not (looked or self._begun) and now - started > UNUSUAL:
-                looked, there = True, {"": 0}
+            if unusual is not None and now > unusual and not self._begun:
+                unusual, there = None, {"": 0}
                 with suppress(OSError):  # that a scheduler is gone is told by its futures
                     there = self._client.nthreads()
                 if not there:
-                    told = f"waiting for a Dask worker; what Dask says of it would be in {self._log}"
-                    self._news(News(first, note=told))
+                    waiting = f"waiting for a Dask worker; what Dask says of it would be in {self.log}"
+                    self.news(News(first, note=waiting))
 
     def _give(self, cell: str) -> None:
         """Hand a job to Dask; those that come first have precedence."""
         self._given[cell] += 1
-        key = f"{PREFIX}-{self._common['run']}-{cell}-{self._given[cell]}"
-        place, text = self._jobs[cell]
+        key = f"{PREFIX}-{self.common['run']}-{cell}-{self._given[cell]}"
+        place, text = self._tasks[cell]
         future = self._client.submit(run_job, text, key=key, priority=-place, retries=RETRIES, pure=False)
         self._futures[cell] = future
         future.add_done_callback(lambda _: self._heard.put({"cell": cell, "at": "over"}))
 
     def _hear(self, message: dict[str, Any]) -> None:
-        if message["run"] == self._common["run"]:
+        if message["run"] == self.common["run"]:
             self._heard.put(message)
 
     def _take(self, message: dict[str, Any]) -> None:
@@ -176,26 +174,26 @@ class _Run:
         if cell not in self._futures:
             return
         if "news" in message:
-            self._news(News(**message["news"]))
+            self.news(News(**message["news"]))
         elif message["at"] == "begun":
             self._begun[cell] += 1
             self._running.add(cell)
-            self._news(News(cell, "starting"))
+            self.news(News(cell, "starting"))
         elif message["at"] == "over":
             self._running.discard(cell)
             outcome = self._outcome(cell, self._futures.pop(cell))
             if outcome is None:
                 if self._wanted:
                     self._give(cell)
-            elif not self._done(outcome):
+            elif not self.done(outcome):
                 self._wanted = False
                 self._drop([one for one in self._futures if one not in self._running])
 
     def _outcome(self, cell: str, future: Any) -> Outcome | None:
-        """Give what became of a cell; None if workers died, and not for its sake."""
+        """Return what became of a cell; None if workers died, and not for its sake."""
         distributed = dask()
         try:
-            told = json.loads(future.result())
+            result = json.loads(future.result())
         except distributed.KilledWorker as error:
             if self._begun[cell] < DEATHS and self._given[cell] < GIVEN:
                 return None
@@ -206,17 +204,17 @@ class _Run:
             return Outcome(cell, "crashed", died)
         except distributed.CancelledError as error:
             raise Failure(
-                f"--cluster {self._where}: the Dask scheduler is not connected any more; what was "
+                f"--cluster {self.where}: the Dask scheduler is not connected any more; what was "
                 "finished is kept: run it again to go on"
             ) from error
         except Exception as error:
             raise RequirementError(
-                f"--cluster {self._where}: no cell can be computed there ({_root(error)}); expected "
+                f"--cluster {self.where}: no cell can be computed there ({_root(error)}); expected "
                 "the same farm-testbed and Dask on the scheduler and all workers as here"
             ) from error
-        if "unfit" in told:
-            raise RequirementError(told["unfit"])
-        return Outcome.from_json(told["outcome"])
+        if "unfit" in result:
+            raise RequirementError(result["unfit"])
+        return Outcome(**result["outcome"])
 
     def _drop(self, cells: Sequence[str]) -> None:
         self._client.cancel([self._futures.pop(cell) for cell in cells])

@@ -11,9 +11,9 @@ import logging
 import re
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -28,21 +28,14 @@ from farm.errors import (
     one_line,
     suggestion,
 )
-from farm.files import read_json
+from farm.store.files import read_json
 
 TIMEOUT = 10.0
 """Seconds within which a scheduler must answer."""
 OWN = "farm.clusters"
 """Where clusters are configured for us, in Dask's configuration."""
-QUEUES = {
-    "slurm": "SLURMCluster",
-    "pbs": "PBSCluster",
-    "sge": "SGECluster",
-    "lsf": "LSFCluster",
-    "oar": "OARCluster",
-    "moab": "MoabCluster",
-    "htcondor": "HTCondorCluster",
-}
+QUEUES = {name: f"{name.upper()}Cluster" for name in ("slurm", "pbs", "sge", "lsf", "oar")}
+QUEUES |= {"moab": "MoabCluster", "htcondor": "HTCondorCluster"}
 KNOWN: Mapping[str, Mapping[str, Any]] = {
     **{name: {"class": f"dask_jobqueue.{cls}", "config_name": name} for name, cls in QUEUES.items()},
     "kubernetes": {"class": "dask_kubernetes.operator.KubeCluster", "quiet": True},
@@ -56,7 +49,8 @@ KNOWN: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """Sections of Dask's configuration that others defined, and who reads them."""
-PACKAGES = {"dask_jobqueue": "dask-jobqueue", "dask_kubernetes": "dask-kubernetes"}
+OF_DASK = ("asyncio", "bokeh", "dask", "dask_jobqueue", "dask_kubernetes", "distributed", "tornado")
+"""Packages whose logging is Dask's."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ class Connection:
 
 
 def dask() -> Any:
-    """Give the package `distributed`, or say how to get it."""
+    """Return the package `distributed`, or say how to get it."""
     try:
         return import_module("distributed")
     except ImportError as error:
@@ -126,6 +120,36 @@ def connect(where: str, workers: int | None) -> Connection:
         raise
 
 
+class DaskLog(logging.Handler):
+    """Keeps what Dask says off the terminal: appends warnings and errors to a file, once it has one."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        self.path: Path | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; one that cannot be written is no reason to fail."""
+        if self.path is not None:
+            with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
+                file.write(self.format(record) + "\n")
+
+    @contextmanager
+    def instead(self) -> Iterator[None]:
+        """Take all that Dask logs, instead of the handlers that it set up for itself."""
+        before: list[tuple[logging.Logger, list[logging.Handler], bool]] = []
+        names = {name for name in logging.root.manager.loggerDict if name.partition(".")[0] in OF_DASK}
+        for name in sorted(names.union(OF_DASK)):
+            logger, outermost = logging.getLogger(name), name in OF_DASK
+            before.append((logger, logger.handlers, logger.propagate))
+            logger.handlers, logger.propagate = [self] if outermost else [], not outermost
+        try:
+            yield
+        finally:
+            for logger, handlers, propagate in before:
+                logger.handlers, logger.propagate = handlers, propagate
+
+
 def _client_of(address: str, where: str) -> Any:
     """Connect to a scheduler, and say in time where there is none."""
     distributed = dask()
@@ -140,8 +164,8 @@ def _client_of(address: str, where: str) -> Any:
     except TimeoutError:
         why = f"nothing came within {TIMEOUT:.0f} s"
     except Exception as error:  # noqa: BLE001 - each of Dask's ways to connect has errors of its own
-        told = str(error.__cause__ or "") or str(error)
-        why = re.sub(r"^in <.*?>: ", "", " ".join(told.split()))
+        message = str(error.__cause__ or "") or str(error)
+        why = re.sub(r"^in <.*?>: ", "", " ".join(message.split()))
     raise RequirementError(
         f"--cluster {where}: no Dask scheduler answers at {address} ({why}); is it running, and does "
         "this machine reach it?"
@@ -177,16 +201,17 @@ def _settings(name: str) -> Mapping[str, Any]:
     """Find a cluster's class and its arguments by its name."""
     dask()
     config = import_module("dask.config")
-    own = config.get(OWN, None) or {}
-    if not isinstance(own, Mapping):
+    named = config.get(OWN, None) or {}
+    if not isinstance(named, Mapping):
         raise ParameterError(
-            f"{OWN} in Dask's configuration is {own!r}; expected names, each with its 'class'"
+            f"{OWN} in Dask's configuration is {named!r}; expected names, each with its 'class'"
         )
-    settings = own.get(config.canonical_name(name, own), KNOWN.get(name))
+    settings = named.get(config.canonical_name(name, named), KNOWN.get(name))
     if settings is None:
         raise UnknownNameError(
-            f"--cluster {name}: Dask's configuration has no {OWN}.{name}; {suggestion(name, {*own, *KNOWN})}"
-            "; expected a name, an address such as tcp://host:8786, or a scheduler file (*.json)"
+            f"--cluster {name}: Dask's configuration has no {OWN}.{name}; "
+            f"{suggestion(name, {*named, *KNOWN})}; expected a name, an address such as tcp://host:8786, "
+            "or a scheduler file (*.json)"
         )
     if not isinstance(settings, Mapping) or not isinstance(settings.get("class"), str):
         raise ParameterError(
@@ -196,7 +221,7 @@ def _settings(name: str) -> Mapping[str, Any]:
 
 
 def _count(name: str) -> Any:
-    """Give how many workers a configuration that is not ours asks for; only one kind does."""
+    """Return how many workers a configuration that is not ours asks for; only one kind does."""
     return import_module("dask.config").get("kubernetes.count.start", None) if name == "kubernetes" else None
 
 
@@ -205,8 +230,12 @@ def _made(name: str, settings: dict[str, Any]) -> Any:
     try:
         make = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        package = PACKAGES.get(module.partition(".")[0])
-        hint = f"try: pip install {package}" if package else f"see {OWN}.{name} in Dask's configuration"
+        package = module.partition(".")[0].replace("_", "-")
+        hint = (
+            f"try: pip install {package}"
+            if package.startswith("dask-")
+            else f"see {OWN}.{name} in Dask's configuration"
+        )
         raise RequirementError(
             f"--cluster {name}: cannot import {module}.{attribute} ({one_line(error)}); {hint}"
         ) from error

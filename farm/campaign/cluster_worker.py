@@ -12,24 +12,24 @@ import json
 import socket
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from farm.campaign.jobs import Job, News
 from farm.campaign.supervisor import Interrupted, Supervisor
-from farm.provenance import versions
+from farm.store.provenance import versions
 
 TOPIC = "farm-campaign"
 """Dask's topic under which workers tell the campaign of their jobs."""
 PREFIX = "farm-cell"
 """What the keys of our tasks begin with."""
 PLUGIN = "farm-supervisors"
-IDLE = 60.0
-"""Seconds after which a process without a job is ended, since the campaign may be over, or killed."""
 PATIENCE = 5.0
 """Seconds that a file written elsewhere may take to be seen through a network's file system."""
 
@@ -62,7 +62,7 @@ def run_job(text: str) -> str:
     tell(at="begun")
     try:
         with crew.supervisor(worker.get_current_task(), task["threads"], task["compute"]) as supervisor:
-            return json.dumps({"outcome": supervisor.run(job, pass_on).to_json()})
+            return json.dumps({"outcome": asdict(supervisor.run(job, pass_on))})
     except Interrupted:
         # Nobody waits for it any more, or this worker is closing and another one is to compute it.
         raise dask.Reschedule from None
@@ -77,21 +77,15 @@ class Crew:
 
     Parameters
     ----------
-    later
-        Calls a function after so many seconds.
     make
         Makes a supervisor; it is given its `threads` and what is to `compute`.
     """
 
-    def __init__(
-        self,
-        later: Callable[[float, Callable[[], None]], None],
-        make: Callable[..., Supervisor] = Supervisor,
-    ) -> None:
-        self._later, self._make = later, make
+    def __init__(self, make: Callable[..., Supervisor] = Supervisor) -> None:
+        self._make = make
         self._lock = threading.Lock()
         self._busy: dict[str, Supervisor] = {}
-        self._idle: list[tuple[float, tuple[int, str], Supervisor]] = []
+        self._idle: dict[tuple[int, str], list[Supervisor]] = defaultdict(list)
         self._cancelled: set[str] = set()
         self._fit: set[str] = set()
         self._closed = False
@@ -103,7 +97,8 @@ class Crew:
             if self._closed or key in self._cancelled:
                 self._cancelled.discard(key)
                 raise Interrupted(f"the task {key} was cancelled before it began")
-            mine = self._busy[key] = self._take((threads, compute))
+            idle = self._idle[threads, compute]
+            mine = self._busy[key] = idle.pop() if idle else self._make(threads=threads, compute=compute)
         well = False
         try:
             yield mine
@@ -113,10 +108,8 @@ class Crew:
                 # One that was cancelled is not there any more, and of no further use.
                 keep = self._busy.pop(key, None) is not None and well
                 if keep:
-                    self._idle.append((time.monotonic(), (threads, compute), mine))
-            if keep:
-                self._later(IDLE + 1, lambda: self._close_idle(IDLE))
-            else:
+                    idle.append(mine)
+            if not keep:
                 mine.close()
 
     def unfit(self, run: str, same: Mapping[str, Any]) -> str | None:
@@ -143,9 +136,6 @@ class Crew:
         if ours and start in ("executing", "long-running") and finish == "released":
             self.cancel(key)
 
-    def setup(self, worker: Any) -> None:
-        """Begin, with the worker: called by Dask."""
-
     def teardown(self, worker: Any) -> None:
         """End everything, with the worker: called by Dask."""
         del worker
@@ -154,31 +144,16 @@ class Crew:
             for one in self._busy.values():
                 one.cancel()
             self._busy.clear()
-        self._close_idle(0)
-
-    def _take(self, kind: tuple[int, str]) -> Supervisor:
-        for place in reversed(range(len(self._idle))):
-            if self._idle[place][1] == kind:
-                return self._idle.pop(place)[2]
-        return self._make(threads=kind[0], compute=kind[1])
-
-    def _close_idle(self, idle: float) -> None:
-        until = time.monotonic() - idle
-        with self._lock:
-            old = [supervisor for since, _, supervisor in self._idle if since <= until]
-            self._idle = [one for one in self._idle if one[0] > until]
-        for supervisor in old:
-            supervisor.close()
+            idle = list(chain.from_iterable(self._idle.values()))
+            self._idle.clear()
+        for one in idle:
+            one.close()
 
 
 def _crew_of(worker: Any) -> Crew:
     with _ATTACHING:
         if PLUGIN not in worker.plugins:
-
-            def later(seconds: float, call: Callable[[], None]) -> None:
-                worker.loop.add_callback(worker.loop.call_later, seconds, call)
-
-            plugin = type("CrewPlugin", (Crew, import_module("distributed").WorkerPlugin), {})(later)
+            plugin = type("CrewPlugin", (Crew, import_module("distributed").WorkerPlugin), {})()
             adding = worker.plugin_add(plugin=plugin, name=PLUGIN)
             asyncio.run_coroutine_threadsafe(adding, worker.loop.asyncio_loop).result(30)
         crew: Crew = worker.plugins[PLUGIN]
@@ -205,12 +180,12 @@ def _unseen(file: Path, token: str) -> str | None:
 
 def _different(expected: Mapping[str, str | None]) -> str | None:
     """Say which versions are others here: results may differ with any of them."""
-    here = versions(name for name in expected if name != "python")
-    told = [
-        f"{name} {here[name] or 'not at all'} (not {wanted or 'at all'})"
+    installed = versions(name for name in expected if name != "python")
+    other = [
+        f"{name} {installed[name] or 'not at all'} (not {wanted or 'at all'})"
         for name, wanted in expected.items()
-        if here[name] != wanted
+        if installed[name] != wanted
     ]
-    if not told:
+    if not other:
         return None
-    return f"has {', '.join(told)}; expected what the machine has that runs the campaign: install that there"
+    return f"has {', '.join(other)}; expected what the machine has that runs the campaign: install that there"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from farm import registry
 from farm.api import Faultload
-from farm.config import Experiment, Settings
+from farm.config.experiment import Experiment, Settings
+from farm.config.specs import NO_FAULT, ComponentSpec
 from farm.errors import ExperimentError, suggestion
-from farm.specs import NO_FAULT, ComponentSpec, FaultSpec
+from farm.run.loading import importable
 
 if TYPE_CHECKING:
-    from farm.campaign.pieces import FaultloadSpec
-    from farm.campaign.spec import Campaign
+    from farm.campaign.spec import Campaign, FaultloadSpec
 
 Label = Mapping[str, str | float | int | None]
 
@@ -50,71 +50,64 @@ def _title(label: Label) -> str:
     return f"{label['workload']}, {label['classifier']}, {fault}{severity}, seed {label['seed']}"
 
 
-class _Faults(NamedTuple):
-    """The faults of one stream."""
+class _NamedPart(NamedTuple):
+    """A part of an experiment by the name that readouts show; of a stream, its faults."""
 
     name: str
-    severity: float | None
-    specs: list[FaultSpec]
+    spec: Any
+    severity: float | None = None
     made: Faultload | None = None
     """The fault, where it was made to find out whether it has severities."""
 
 
-class _Named(NamedTuple):
-    name: str
-    spec: ComponentSpec
-
-
 def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
-    """Give all cells, workload by workload, classifier by classifier, seed by seed."""
+    """Return all cells, workload by workload, classifier by classifier, seed by seed."""
     workloads = _components("workload", campaign.workloads or [campaign.workload])
     classifiers = _components("classifier", campaign.classifiers or [campaign.classifier])
     faults = _all_faults(campaign, folder)
-    cells: list[tuple[Label, _Named, _Named, _Faults]] = []
-    for workload, classifier, seed, fault in product(workloads, classifiers, campaign.all_seeds, faults):
-        label: Label = {
+    parts = list(product(workloads, classifiers, campaign.all_seeds, faults))
+    labels: list[Label] = [
+        {
             "workload": workload.name,
             "classifier": classifier.name,
             "faultload": fault.name,
             "severity": fault.severity,
             "seed": seed,
         }
-        cells.append((label, workload, classifier, fault))
-    gone, without = _excluded(campaign, [label for label, *_ in cells])
+        for workload, classifier, seed, fault in parts
+    ]
+    gone, without = _excluded(campaign, labels)
     given = [key for key in Settings.model_fields if key in campaign.model_fields_set]
     shared = {key: getattr(campaign, key) for key in given}
     monitors = [(_shown("monitor", spec), spec) for spec in campaign.monitors]
     expanded: list[Cell] = []
-    for number, (label, workload, classifier, fault) in enumerate(cells):
+    for number, (label, (workload, classifier, seed, fault)) in enumerate(zip(labels, parts, strict=True)):
         if number in gone:
             continue
         if fault.made is not None:
             fault.made.check_severity(fault.severity)
-        values = {"workload": workload.spec, "classifier": classifier.spec, "faultload": fault.specs}
+        values = {"workload": workload.spec, "classifier": classifier.spec, "faultload": fault.spec}
         values |= {"monitors": [spec for name, spec in monitors if name not in without[number]]}
         if not values["monitors"]:
             raise ExperimentError(
                 f"exclude leaves the cell '{_title(label)}' without monitors; exclude the cell itself"
             )
         # Validated as one that stands alone; of its parts, which are, nothing is looked at again.
-        expanded.append(Cell(Experiment.model_validate({**shared, **values, "seed": label["seed"]}), label))
+        expanded.append(Cell(Experiment.model_validate({**shared, **values, "seed": seed}), label))
     if not expanded:
         raise ExperimentError("exclude leaves no cell; expected at least one")
     return expanded
 
 
-def _components(kind: str, specs: Iterable[ComponentSpec | None]) -> list[_Named]:
-    """Name components apart."""
-    of: registry.Kind = "workload" if kind == "workload" else "model"
-    named = [_Named(_shown(of, spec), spec) for spec in specs if spec is not None]
-    for name in (one.name for one in named):
-        if sum(other.name == name for other in named) > 1:
-            raise ExperimentError(f"{kind}s: two are called '{name}'; give one another name with 'as'")
+def _components(what: str, specs: Iterable[ComponentSpec | None]) -> list[_NamedPart]:
+    kind: registry.Kind = "workload" if what == "workload" else "model"
+    named = [_NamedPart(_shown(kind, spec), spec) for spec in specs if spec is not None]
+    _check_apart(what, named)
     return named
 
 
 def _shown(kind: registry.Kind, spec: ComponentSpec) -> str:
-    """Give the name that readouts show; data that somebody brings may have a title."""
+    """Return the name that readouts show; data that somebody brings may have a title."""
     title = spec.parameters.get("title") if kind == "workload" else None
     if spec.alias or isinstance(title, str):
         return spec.alias or str(title)
@@ -122,57 +115,51 @@ def _shown(kind: registry.Kind, spec: ComponentSpec) -> str:
     return registry.canonical(kind, spec.name) if "_" in spec.name else spec.name
 
 
-def _all_faults(campaign: Campaign, folder: Path | None) -> list[_Faults]:
-    """Give the faults of every stream, severity by severity."""
+def _all_faults(campaign: Campaign, folder: Path | None) -> list[_NamedPart]:
+    """Return the faults of every stream, severity by severity."""
     items = [campaign.faultload or []] if campaign.faultloads is None else campaign.faultloads
-    found: list[_Faults] = []
+    streams: list[_NamedPart] = []
     for item in items:
         made: Faultload | None = None
         severities: Sequence[float | None] = [None]
         if len(item) == 1:
-            own = item[0].severity
-            severities = own if isinstance(own, list) else [own]
-            if own is None and campaign.severities:
-                made = _made(item[0], folder)
+            given = item[0].severity
+            severities = given if isinstance(given, list) else [given]
+            if given is None and campaign.severities:
+                made = _make_fault(item[0], folder)
                 severities = campaign.severities if made.severities else severities
+        last = sorted(item, key=lambda spec: spec.both)  # those of all instances come after the others
+        name = "+".join(_shown("faultload", spec) for spec in last) or campaign.stream.benchmark or NO_FAULT
         for severity in severities:
             specs = [spec.at(severity if len(item) == 1 else spec.severity) for spec in item]
-            found.append(_faults(specs, campaign.stream.benchmark, made))
-    if campaign.severities and not any(one.made and one.made.severities for one in found):
+            streams.append(_NamedPart(name, specs, specs[0].severity if len(specs) == 1 else None, made))
+    if campaign.severities and not any(one.made and one.made.severities for one in streams):
         raise ExperimentError(
             "severities has no effect: each faultload says its own, has none, or is one of several in a "
             "stream; leave it out"
         )
-    _check_apart(found)
-    return found
+    _check_apart("faultload", streams)
+    return streams
 
 
-def _faults(specs: list[FaultSpec], benchmark: str | None, made: Faultload | None) -> _Faults:
-    last = sorted(specs, key=lambda spec: spec.both)  # those of all instances come after the others
-    name = "+".join(_shown("faultload", spec) for spec in last) or benchmark or NO_FAULT
-    return _Faults(name, specs[0].severity if len(specs) == 1 else None, specs, made)
-
-
-def _made(spec: FaultloadSpec, folder: Path | None) -> Faultload:
+def _make_fault(spec: FaultloadSpec, folder: Path | None) -> Faultload:
     if folder is None or ":" not in str([spec.name, *spec.parameters.values()]):
         return cast(Faultload, spec.make("faultload"))
-    from farm.experiment import importable  # takes a while, and only who names own modules needs it
-
     with importable(folder):
         return cast(Faultload, spec.make("faultload"))
 
 
-def _check_apart(faults: Sequence[_Faults]) -> None:
-    """Two streams must not be called the same: nobody could tell their results apart."""
-    seen: dict[tuple[str, float | None], _Faults] = {}
-    for one in faults:
-        other = seen.setdefault((one.name, one.severity), one)
+def _check_apart(what: str, parts: Sequence[_NamedPart]) -> None:
+    """Two parts must not be called the same: nobody could tell their results apart."""
+    by_name: dict[tuple[str, float | None], _NamedPart] = {}
+    for one in parts:
+        other = by_name.setdefault((one.name, one.severity), one)
         if other is one:
             continue
         at = "" if one.severity is None else f" at severity {one.severity:g}"
-        if other.specs == one.specs:
+        if what == "faultload" and other.spec == one.spec:
             raise ExperimentError(f"faultloads: '{one.name}'{at} stands there twice; leave one out")
-        raise ExperimentError(f"faultloads: two are called '{one.name}'{at}; give one another name with 'as'")
+        raise ExperimentError(f"{what}s: two are called '{one.name}'{at}; give one another name with 'as'")
 
 
 def _excluded(campaign: Campaign, labels: Sequence[Label]) -> tuple[set[int], list[set[str]]]:
@@ -186,13 +173,12 @@ def _excluded(campaign: Campaign, labels: Sequence[Label]) -> tuple[set[int], li
     known["monitor"] = [_shown("monitor", spec) for spec in campaign.monitors]
     for number, exclusion in enumerate(campaign.exclude):
         asked = exclusion.asked
-        for key, values in asked.items():
-            for value in values:
-                if value not in known[key]:
-                    hint = suggestion(_told(value), map(_told, known[key]))
-                    raise ExperimentError(
-                        f"exclude.{number}.{key} is {_told(value)!r}, which no cell has; {hint}"
-                    )
+        for key, value in ((key, value) for key, values in asked.items() for value in values):
+            if value not in known[key]:
+                hint = suggestion(_as_text(value), map(_as_text, known[key]))
+                raise ExperimentError(
+                    f"exclude.{number}.{key} is {_as_text(value)!r}, which no cell has; {hint}"
+                )
         monitors = asked.pop("monitor", None)
         matching = [
             i for i, label in enumerate(labels) if all(label[key] in values for key, values in asked.items())
@@ -207,5 +193,5 @@ def _excluded(campaign: Campaign, labels: Sequence[Label]) -> tuple[set[int], li
     return gone, without
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -20,9 +20,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from farm.api import FAULT_MEASURES
-from farm.campaign.folder import CampaignFolder
 from farm.errors import DataError, ParameterError, StorageError, suggestion
-from farm.run_folders import planned_cells, run_folders
+from farm.report.cells import FORMULA
+from farm.store.campaign_folder import CampaignFolder, planned_cells, run_folders
 
 Format = Literal["parquet", "csv"]
 ROWS_AT_ONCE = 2**17
@@ -109,7 +109,7 @@ def export(folder: Path | str, format: str, out: Path | str | None = None) -> Ex
     try:
         with closing(_WRITERS[format](temporary)) as writer:
             for table in _pieces(_rows(cells, failed)):
-                writer.write_table(table)
+                writer.write_table(_without_formulas(table) if format == "csv" else table)
                 rows += len(table)
         _flush(temporary)
         _check_free(out)
@@ -129,16 +129,18 @@ _WRITERS: Mapping[str, Callable[[Path], Any]] = {
 
 
 def _rows(cells: Sequence[Path], failed: Counter[str]) -> Iterator[pa.Table]:
-    """Give the rows of each cell, monitor after monitor, and count the monitors that have none."""
-    from farm.readouts import checked_record  # not before: it brings pandas along
+    """Return the rows of each cell, monitor after monitor, and count the monitors that have none."""
+    # Not before: they bring pandas along.
+    from farm.store.readouts import checked_record
+    from farm.store.run_tables import ALARMS, INSTANCES, read_columns
 
     for path in cells:
         run = checked_record(path)
-        failed.update(one["name"] for one in run["monitors"] if one["failure"])
-        found = pq.read_table(path / "instances.parquet")
-        positions = found["position"]
-        instances = _columns(found.rename_columns([_RENAMED.get(n, n) for n in found.column_names]), INSTANCE)
-        alarms = pq.read_table(path / "alarms.parquet")
+        failed.update(one["name"] for one in run.get("monitors") or () if one.get("failure"))
+        table = read_columns(path / INSTANCES)
+        positions = table["position"]
+        instances = _columns(table.rename_columns([_RENAMED.get(n, n) for n in table.column_names]), INSTANCE)
+        alarms = read_columns(path / ALARMS)
         about = _about(path, run)
         for monitor in pc.unique(alarms["monitor"]).to_pylist():
             said = alarms.filter(pc.equal(alarms["monitor"], monitor))
@@ -146,18 +148,18 @@ def _rows(cells: Sequence[Path], failed: Counter[str]) -> Iterator[pa.Table]:
             if places.null_count:
                 raise DataError(f"{path}: alarms on no instance; `farm verify {path}` tells which")
             same = [pa.repeat(pa.scalar(about[field.name], field.type), len(said)) for field in CELL]
-            own = [column.take(places) for column in instances]
-            yield pa.table([*same, *own, *_columns(said, ALARM)], schema=SCHEMA)
+            columns = [column.take(places) for column in instances]
+            yield pa.table([*same, *columns, *_columns(said, ALARM)], schema=SCHEMA)
 
 
 def _about(path: Path, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what the rows of one cell share, in a campaign's words where it is part of one."""
-    cell = run.get("cell", {"id": path.resolve().name, "title": run.get("name"), "label": {}})
+    """Return what the rows of one cell share, in a campaign's words where it is part of one."""
+    cell = run.get("cell") or {"id": path.resolve().name, "title": run.get("name"), "label": {}}
+    names = {what: (run.get(what) or {}).get("name") for what in ("workload", "classifier")}
     return {
         "cell": cell["id"],
         "title": cell["title"],
-        "workload": cell["label"].get("workload", run["workload"]["name"]),
-        "classifier": cell["label"].get("classifier", run["classifier"]["name"]),
+        **{what: cell["label"].get(what, name) for what, name in names.items()},
         "seed": run.get("seed"),
         "batch_size": run.get("batch_size"),
     }
@@ -183,6 +185,15 @@ def _pieces(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
             held = []
     if held:
         yield pa.concat_tables(held)
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    """Write text as `csv_cell` does."""
+    columns = [
+        pc.replace_substring_regex(column, FORMULA, r"'\1") if pa.types.is_string(column.type) else column
+        for column in table.columns
+    ]
+    return pa.table(columns, schema=table.schema)
 
 
 def _check_free(out: Path) -> None:

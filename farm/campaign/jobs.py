@@ -1,9 +1,11 @@
-"""What travels between a campaign and whoever computes its cells: a job, news on the way, an outcome."""
+"""What travels between a campaign and whoever computes its cells: a job, news, an outcome; and its log."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Self
 
 State = Literal["done", "failed", "changed", "storage", "crashed", "over-time", "over-memory"]
@@ -51,15 +53,11 @@ class Job:
     group: str = ""
     """Jobs of one group share their workload and classifier: a process that has them is the one to go on."""
     made_of: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    """What its keys were made of that may change meanwhile; see `farm.campaign.changes`."""
+    """What its keys were made of that may change meanwhile; see `farm.campaign.keys`."""
     looked: float = 0.0
     """When that was looked at, in seconds since 1970."""
     workers: int = 1
     """How many cells the campaign computes at a time, as far as is known: beside others, times are longer."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Give it as JSON."""
-        return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -95,11 +93,17 @@ class Outcome:
     nbytes: int = 0
     """What its folder takes."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Give it as JSON."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Make it again."""
-        return cls(**values)
+def log_path(job: Job) -> Path:
+    """Return where a cell's log is: what its process printed, and why it ended, try after try."""
+    return Path(job.folder) / "logs" / f"{job.cell}.log"
+
+
+def open_log(job: Job) -> int:
+    """Return a descriptor that appends to a cell's log; one that cannot be written is no reason to fail."""
+    path = log_path(job)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)

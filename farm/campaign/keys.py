@@ -1,4 +1,4 @@
-"""The id of a cell and the keys of its monitors: digests of everything that makes them.
+"""The id of a cell and the keys of its monitors: digests of all that makes them, and what changed of it.
 
 Names of campaigns, descriptions and folders are in neither.
 """
@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from farm.api import JSON, ORDERS
-from farm.campaign.changes import MadeOf
-from farm.config import CalibrationSpec, ComponentSpec, Experiment, MonitorSpec
-from farm.fallback import NAMES
-from farm.files import json_digest
-from farm.identity import Identities, testbed_digest
-from farm.readouts import SCHEMA
+from farm.config.experiment import CalibrationSpec, ComponentSpec, Experiment, MonitorSpec
 from farm.registry import Kind
+from farm.run.fallback import NAMES
+from farm.store.files import json_digest
+from farm.store.identity import Identities
+from farm.store.run_form import SCHEMA
+from farm.store.timing import timed
 
+SHOWN = 3
+"""Changes, and files, that are named."""
+
+MadeOf = Sequence[tuple[str, Mapping[str, Any]]]
+"""By what it is of, such as `monitor 'knn'`: a digest of its `code`, its `packages`, and its `files`."""
 LENGTH = 16
 """Hexadecimal digits of an id: 64 bits, for some thousands of cells in a folder."""
 
@@ -29,7 +35,7 @@ class Keys:
     """What a cell is found by, and each of its monitors by its name."""
 
     cell: str
-    monitors: dict[str, str]
+    monitors: Mapping[str, str]
     made_of: MadeOf = ()
     """What of all that makes them may change while a campaign runs."""
     looked: float = 0.0
@@ -45,19 +51,23 @@ class KeyMaker:
     """Makes keys for one plan, in which the same components are named again and again."""
 
     def __init__(self, home: Path) -> None:
-        self._looked, self._identities = time.time(), Identities(home)
-        self._made_of: list[tuple[str, dict[str, JSON]]] = []
-        testbed = testbed_digest()
+        self._looked = time.time()
+        self.identities = Identities(home)
+        """What was looked at for the keys so far."""
+        self._made_of: list[tuple[str, Mapping[str, Any]]] = []
+        testbed = self.identities.testbed
         self._testbed: dict[str, Any] = {
             "code": testbed.digest,
             "packages": dict(testbed.packages),
             "python": platform.python_version(),
         }
 
+    @timed("keys")
     def keys(self, experiment: Experiment) -> Keys:
-        """Give the keys of a cell and of its monitors."""
+        """Return the keys of a cell and of its monitors."""
+        self._made_of = []
         versions = {**self._testbed["packages"], "python": self._testbed["python"]}
-        self._made_of = [("the testbed", {**self._testbed, "packages": versions})]
+        self._note("the testbed", {**self._testbed, "packages": versions})
         cell = json_digest(self._cell(experiment))[:LENGTH]
         monitors: dict[str, str] = {}
         for spec in experiment.monitors:
@@ -66,14 +76,18 @@ class KeyMaker:
             monitors[str(identity["name"])] = json_digest(made_of)[:LENGTH]
         return Keys(cell, monitors, tuple(self._made_of), self._looked)
 
-    @property
-    def identities(self) -> Identities:
-        """What was looked at for the keys so far."""
-        return self._identities
+    def changed_since(self, before: Keys, experiment: Experiment) -> str:
+        """Say what of an experiment's keys is another than before; nothing where all are the same."""
+        now = self.keys(experiment)
+        if (now.cell, now.monitors) == (before.cell, before.monitors):
+            return ""
+        return changes(before.made_of, now.made_of, self.identities.written_since(before.looked))
 
-    def written_since(self, when: float) -> list[Path]:
-        """Give the files of what keys were made for that were written after a time."""
-        return self._identities.written_since(when)
+    def changed_meanwhile(self, experiment: Experiment) -> str:
+        """Say what is another now than at first; keys are made again only where a file was touched."""
+        if self.identities.is_still_so():
+            return ""
+        return KeyMaker(self.identities.folder).changed_since(self.keys(experiment), experiment)
 
     def group(self, experiment: Experiment) -> str:
         """Say what cells share that a process keeps in memory: workload, classifier and seed."""
@@ -96,10 +110,10 @@ class KeyMaker:
                 }
                 for spec in experiment.faultload
             ],
-            "order": self._order(stream.order),
+            "order": stream.order.name if stream.order.name in ORDERS else self._of("schedule", stream.order),
             "ood_share": stream.ood_share,
             "length": stream.length,
-            "benchmark": self._benchmark(stream.benchmark),
+            "benchmark": None if stream.benchmark is None else self._benchmark(stream.benchmark),
             "seed": experiment.seed,
             "batch_size": experiment.batch_size,
             "threads": experiment.threads,
@@ -107,7 +121,7 @@ class KeyMaker:
         }
 
     def _around(self, experiment: Experiment, spec: MonitorSpec) -> dict[str, Any]:
-        """Give what stands around a monitor: its calibration, its policy and its fallback."""
+        """Return what stands around a monitor: its calibration, its policy and its fallback."""
         calibration: CalibrationSpec = spec.calibration or experiment.calibration
         fallback = spec.fallback or experiment.fallback
         return {
@@ -116,18 +130,54 @@ class KeyMaker:
             "fallback": fallback.name if fallback.name in NAMES else self._of("model", fallback),
         }
 
-    def _order(self, spec: ComponentSpec) -> JSON:
-        return spec.name if spec.name in ORDERS else self._of("schedule", spec)
-
-    def _benchmark(self, where: str | None) -> JSON:
-        if where is None:
-            return None
-        identity = self._identities.benchmark(where)
-        self._made_of.append(("the stream", {"files": {where: identity["content"]}}))
+    def _benchmark(self, where: str) -> JSON:
+        identity = self.identities.benchmark(where)
+        self._note("the stream", {"files": {where: identity["content"]}})
         return identity
 
     def _of(self, kind: Kind, spec: ComponentSpec) -> dict[str, JSON]:
-        identity = self._identities.component(kind, spec.name, spec.alias, spec.parameters)
-        if (part := (f"{kind} '{identity['name']}'", identity)) not in self._made_of:
-            self._made_of.append(part)
+        identity = self.identities.component(kind, spec.name, spec.alias, spec.parameters)
+        self._note(f"{kind} '{identity['name']}'", identity)
         return identity
+
+    def _note(self, of: str, identity: Mapping[str, Any]) -> None:
+        """Keep of an identity what may change under the same experiment."""
+        part = of, {key: identity.get(key) or {} for key in ("code", "packages", "files")}
+        if part not in self._made_of:
+            self._made_of.append(part)
+
+
+def changes(before: MadeOf, now: MadeOf, written: Sequence[Path]) -> str:
+    """Say what changed; `written` are the files among them that were written since.
+
+    Examples
+    --------
+    >>> was, now = ({"code": digest, "packages": {}, "files": {}} for digest in ("0a", "0b"))
+    >>> changes([("monitor 'doubt'", was)], [("monitor 'doubt'", now)], [Path("/home/me/doubt.py")])
+    "the code of monitor 'doubt' changed while the campaign ran (written meanwhile: /home/me/doubt.py)"
+    """
+    differences = list(dict.fromkeys(_differences(before, now))) or ["what makes the cell"]
+    files = f" (written meanwhile: {_some([str(path) for path in written], ', ')})" if written else ""
+    return f"{_some(differences, '; ')} changed while the campaign ran{files}"
+
+
+def _differences(before: MadeOf, now: MadeOf) -> Iterator[str]:
+    for (of, was), (_, is_) in zip(before, now, strict=False):
+        if was.get("code") != is_.get("code"):
+            yield f"the code of {of}"
+        for name, versions in _differing(was, is_, "packages"):
+            yield f"the package {name} of {of} ({', then '.join(one or 'not used' for one in versions)})"
+        for name, _ in _differing(was, is_, "files"):
+            yield f"'{name.removeprefix('beside: ')}' of {of}"
+
+
+def _differing(was: Mapping[str, Any], is_: Mapping[str, Any], key: str) -> Iterator[tuple[str, list[Any]]]:
+    both = [identity.get(key) or {} for identity in (was, is_)]
+    for name in dict.fromkeys([*both[0], *both[1]]):
+        if both[0].get(name) != both[1].get(name):
+            yield name, [one.get(name) for one in both]
+
+
+def _some(texts: Sequence[str], between: str) -> str:
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return between.join(texts[:SHOWN]) + more

@@ -1,4 +1,4 @@
-"""A process that lines are exchanged with, and that is ended together with all that it started."""
+"""A process that lines are exchanged with; it counts and ends together with all that it started."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from farm.campaign.memory import descendants
+import psutil
 
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHUNK = 1 << 20  # more than a pipe holds, so one read empties it
+_ENDING = 0.5
+"""Seconds to wait for one that closed its output, in case it is about to end."""
 _REAPING = 30.0
 """Seconds to wait for a killed process: only one that waits for a broken disk takes any."""
 
@@ -48,7 +51,7 @@ class LineProcess:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._stdout, selectors.EVENT_READ)
         self._rest = b""
-        self._silent = self._reaped = False
+        self._silent = self._reaped = self._hung_up = False
 
     @property
     def pid(self) -> int:
@@ -63,7 +66,7 @@ class LineProcess:
                 left = left[self._stdin.write(left) :]
 
     def lines(self, timeout: float) -> list[bytes]:
-        """Give what lines arrive; wait for the first of them so many seconds at most."""
+        """Return what lines arrive; wait for the first of them so many seconds at most."""
         if self._silent or not self._selector.select(timeout):
             return []
         read = os.read(self._stdout.fileno(), _CHUNK)
@@ -74,15 +77,22 @@ class LineProcess:
     def gone(self) -> bool:
         """Say whether it ended, or closed its output and will never be heard of again; it is ended then."""
         if not self._reaped and (self._silent or self._process.poll() is not None):
-            self._end()  # one that ends by itself closes its output first, and its exit code stands then
+            # One that ends by itself closes its output first, and its exit code stands then.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_ENDING)
+            self._hung_up = self._process.returncode is None
+            self._end()
         return self._reaped
 
     def how_it_ended(self) -> str:
-        """Say by which signal or with which exit code it ended."""
+        """Say by which signal or with which exit code it ended, or why it was ended."""
+        if self._hung_up:
+            return "by closing its output"
         code = self._process.poll()
         if code is None:
             return "not at all"
-        return f"with exit code {code}" if code >= 0 else f"by {_signal_name(-code)}"
+        signals = {-one.value: one.name for one in signal.Signals}
+        return f"with exit code {code}" if code >= 0 else f"by {signals.get(code, f'signal {-code}')}"
 
     def tell_where(self) -> None:
         """Let it write where it is to its standard error, if it listens to SIGUSR1."""
@@ -93,11 +103,11 @@ class LineProcess:
     def kill(self) -> None:
         """End it and all that it started, now; it must not be gone."""
         alive = self._process.returncode is None  # else the number may be another's by now
-        for started in descendants(self._process.pid) if alive else ():
-            with suppress(OSError):
-                # Those that left its group; the others end with it.
-                if os.getpgid(started) != self._process.pid:
-                    os.kill(started, signal.SIGKILL)
+        with suppress(psutil.Error):
+            # Some may have left its group; the others end with it.
+            for started in psutil.Process(self._process.pid).children(recursive=True) if alive else ():
+                with suppress(psutil.Error):
+                    started.kill()
         with suppress(ProcessLookupError, PermissionError):  # a group of the dead alone is refused on macOS
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -116,21 +126,68 @@ class LineProcess:
         self._reaped = True
 
 
-def thread_environment(threads: int) -> dict[str, str]:
-    """Give this process's environment, with so many threads for numerical libraries.
+@dataclass(frozen=True)
+class TreeMemory:
+    """The memory of a process, and of all together with those that it started, in bytes."""
 
-    They read it when they are loaded, so it must be there before the process starts.
+    own: int
+    total: int
+    children: Mapping[int, int] = field(default_factory=dict)
+    """Of each process that it started itself, by its number, with all that this one started."""
+
+
+def memory_of(pid: int, enough: float) -> TreeMemory:
+    """Return the memory of a process and of those that it started; nothing of one that is gone.
+
+    Only where they have more than `enough`, counted for each of them, is what they share counted once: that
+    takes longer.
 
     Examples
     --------
-    >>> thread_environment(2)["OMP_NUM_THREADS"]
-    '2'
+    >>> alone = memory_of(os.getpid(), enough=1e12)
+    >>> alone.own > 1_000_000, alone.total >= alone.own
+    (True, True)
     """
-    return {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
-
-
-def _signal_name(number: int) -> str:
     try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        process = psutil.Process(pid)
+        own, started = process.memory_info().rss, process.children(recursive=True)
+    except psutil.Error:
+        return TreeMemory(0, 0)
+    eldest: dict[int, int] = {}
+    for one in started:  # parents come first
+        eldest[one.pid] = eldest.get(_told(one.ppid), one.pid)
+
+    def added(amount: Callable[[psutil.Process], int]) -> Counter[int]:
+        sums = Counter(dict.fromkeys(eldest.values(), 0))
+        for one in started:
+            sums[eldest[one.pid]] += amount(one)
+        return sums
+
+    children = added(resident_bytes)
+    total = own + children.total()
+    if started and total > enough:
+        children = added(_part)
+        total = max(own, _part(process) + children.total())
+    return TreeMemory(own, total, children)
+
+
+def resident_bytes(process: psutil.Process) -> int:
+    """Return a process's resident memory; 0 where it is gone."""
+    return _told(lambda: process.memory_info().rss)
+
+
+def _part(process: psutil.Process) -> int:
+    """Return a process's memory, of what it shares with others its part alone, where the system tells."""
+    try:
+        full = process.memory_full_info()
+        return int(getattr(full, "pss", full.uss))
+    except psutil.Error:
+        return resident_bytes(process)
+
+
+def _told(ask: Callable[[], int]) -> int:
+    """Return what the system tells of a process; 0 where that is gone."""
+    try:
+        return int(ask())
+    except psutil.Error:
+        return 0

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -16,14 +18,94 @@ from pydantic import (
 )
 
 from farm.campaign.expanding import Cell, expand
-from farm.campaign.pieces import Exclusion, LimitSpec, Streamed
-from farm.config import Experiment, Settings, experiment_of
+from farm.campaign.jobs import Limits
+from farm.config.experiment import Experiment, Settings, experiment_of
+from farm.config.explaining import explain
+from farm.config.files import PLURALS, Written, all_listed, listed
+from farm.config.specs import NO_FAULT, ComponentSpec, FaultSpec, Strict, as_faults
 from farm.errors import ExperimentError, UserError
-from farm.experiment_files import PLURALS, Written, all_listed, listed, read_written
-from farm.explaining import explain
-from farm.specs import ComponentSpec
+from farm.run.loading import written
 
-__all__ = ["Campaign", "Cell", "load", "parse_campaign"]
+
+def _one_or_several(value: Any) -> Any:
+    if value is None or value == []:
+        raise ValueError(f"is {value!r}; expected a value, or a list of them")
+    return value if isinstance(value, list) else [value]
+
+
+def _no_fault_too(value: Any) -> Any:
+    named = [NO_FAULT if one is None else one for one in value] if isinstance(value, list) else value
+    return _one_or_several(NO_FAULT if named is None else named)
+
+
+Texts = Annotated[list[str] | None, BeforeValidator(_one_or_several)]
+
+
+class Exclusion(Strict):
+    """Cells that are left out, where all that is said holds; with `monitor`, that monitor leaves them."""
+
+    workload: Texts = None
+    classifier: Texts = None
+    faultload: Annotated[list[str] | None, BeforeValidator(_no_fault_too)] = None
+    severity: Annotated[list[float] | None, BeforeValidator(_one_or_several)] = None
+    seed: Annotated[list[int] | None, BeforeValidator(_one_or_several)] = None
+    monitor: Texts = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"is empty; expected one of: {', '.join(type(self).model_fields)}")
+        return self
+
+    @property
+    def asked(self) -> dict[str, Sequence[Any]]:
+        """The values of each key that is there."""
+        return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
+
+
+class LimitSpec(Strict):
+    """What a cell may take before its process is ended; without `memory_gb`, all the memory it wants."""
+
+    seconds: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
+    memory_gb: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+    def limits(self) -> Limits:
+        """Return the limits in seconds and bytes."""
+        return Limits(self.seconds, None if self.memory_gb is None else round(self.memory_gb * 1e9))
+
+
+def _severity(value: Any) -> Any:
+    if value is None:
+        return value
+    for one in value if isinstance(value, list) and value else [value]:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not 0 < one < float("inf"):
+            raise ValueError(f"is {value!r}; expected a number above 0, or a list of them")
+    return value
+
+
+class FaultloadSpec(FaultSpec):
+    """A fault as a campaign has it: at one severity, or at each of a list, which makes a cell each."""
+
+    severity: Annotated[Any, AfterValidator(_severity)] = None
+
+    def at(self, severity: float | None) -> FaultSpec:
+        """Return it at one severity."""
+        values = self.model_dump(by_alias=True, exclude_unset=True)
+        return FaultSpec.model_validate({**values, "severity": severity})
+
+
+def _one_severity_each(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
+    for fault in faults:
+        if len(faults) > 1 and isinstance(fault.severity, list):
+            raise ValueError(
+                f"'{fault.name}' has a list of severities beside another fault; expected one severity each: "
+                "write each combination as an item of its own"
+            )
+    return faults
+
+
+Streamed = Annotated[list[FaultloadSpec], BeforeValidator(as_faults), AfterValidator(_one_severity_each)]
+"""The faults of one stream: one or several; empty where there are ID instances alone."""
 
 
 class Campaign(Settings):
@@ -82,8 +164,8 @@ class Campaign(Settings):
                 raise ValueError(f"{key} is empty; expected at least one")
             for item in items or ():
                 if key != "faultloads" and items.count(item) > 1:
-                    told = item.name if isinstance(item, ComponentSpec) else f"{item:g}"
-                    raise ValueError(f"{key}: {told} stands there twice; leave one out")
+                    shown = item.name if isinstance(item, ComponentSpec) else f"{item:g}"
+                    raise ValueError(f"{key}: {shown} stands there twice; leave one out")
         if self.stream.benchmark and (self.faultload or self.faultloads or self.severities):
             raise ValueError("stream.benchmark brings its own faults; take all others out, or benchmark")
         return self
@@ -102,7 +184,7 @@ class Campaign(Settings):
         return self.seeds or [self.seed + i for i in range(self.repetitions or 1)]
 
     def cells(self, folder: Path | None = None) -> list[Cell]:
-        """Give all cells; those that share a classifier stand together.
+        """Return all cells; those that share a classifier stand together.
 
         No component is made but to find out whether a faultload takes `severities`; `folder` is where the
         user's own modules are looked for.
@@ -115,10 +197,10 @@ def load(where: str, overrides: Sequence[str] = ()) -> tuple[Experiment | Campai
 
     It is a campaign where it has a key that only campaigns have.
     """
-    written = read_written(where, overrides)
-    if written.campaign_key is None:
-        return experiment_of(written), written.folder
-    return _campaign_of(written), written.folder
+    source = written(where, overrides)
+    if source.campaign_key is None:
+        return experiment_of(source), source.folder
+    return _campaign_of(source), source.folder
 
 
 def parse_campaign(values: Mapping[str, Any], where: str, folder: Path = Path()) -> Campaign:
@@ -143,8 +225,8 @@ def _campaign_of(written: Written) -> Campaign:
         campaign = Campaign.model_validate(values)
         campaign.cells(written.folder)  # so that whatever is wrong is told here, with the file
     except ValidationError as error:
-        told = explain(error, Campaign, values, places=places)
-        raise ExperimentError(f"{written.path}: {told}") from None
+        mistake = explain(error, Campaign, values, places=places)
+        raise ExperimentError(f"{written.path}: {mistake}") from None
     except UserError as error:
         raise type(error)(f"{written.path}: {error}") from error
     return campaign

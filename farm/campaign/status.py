@@ -3,76 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, Self
 
-from farm.campaign.estimate import in_words
-from farm.campaign.folder import CampaignFolder
+from farm.campaign.progress import REASONS_SHOWN, SCHEMA, Running, State, Status, time_left
 from farm.errors import DataError
-from farm.files import read_json, read_record, replace_json
-from farm.run_folders import planned_cells
+from farm.store.campaign_folder import CampaignFolder, planned_cells
+from farm.store.files import read_json, write_json
+from farm.store.records import Form, read_record
+from farm.store.run_form import SCHEMA as RUN_SCHEMA
+from farm.store.run_form import WholeRunForm
 
-SCHEMA = 1
-REASONS_SHOWN = 5
 BAR = 40
-
-State = Literal["running", "finished", "stopped", "interrupted"]
-"""`finished`: no cell is left that has not failed. `interrupted`: somebody ended it. `stopped`: it is not at
-work, and nobody said why."""
-
-
-@dataclass(frozen=True)
-class Running:
-    """A cell that is being computed."""
-
-    cell: str
-    title: str
-    doing: str = ""
-    at: int = 0
-    total: int | None = None
-    seconds: float = 0.0
-    """For how long."""
-    worker: str = ""
-
-
-@dataclass(frozen=True)
-class Status:
-    """What there is to tell of a campaign at one moment; `failed` are cells, beside those `done`."""
-
-    name: str
-    state: State
-    total: int
-    done: int
-    failed: int = 0
-    failed_monitors: int = 0
-    """In cells that are done."""
-    reasons: tuple[str, ...] = ()
-    """Why the first of them failed."""
-    running: tuple[Running, ...] = ()
-    started: float | None = None
-    """When it was started, in seconds since 1970; None where it is not running."""
-    seconds_left: float | None = None
-    workers: int = 0
-    folder: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Give it as JSON."""
-        return {"schema": SCHEMA, **asdict(self)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Make it again."""
-        given = {name: value for name, value in values.items() if name != "schema"}
-        given["running"] = tuple(Running(**one) for one in given["running"])
-        given["reasons"] = tuple(given["reasons"])
-        return cls(**given)
 
 
 def write_status(path: Path, status: Status) -> None:
     """Put a status in the place of the one before, at once."""
-    replace_json(path, status.to_json())
+    write_json(path, status.to_json())
 
 
 def read_status(folder: CampaignFolder) -> tuple[Status, bool]:
@@ -82,14 +31,17 @@ def read_status(folder: CampaignFolder) -> tuple[Status, bool]:
     """
     holder = folder.holder()
     if holder is None:
-        return _found(folder, _last_state(folder)), False
+        was = {}
+        with suppress(DataError):
+            was = read_json(folder.status)
+        return _counted(folder, "interrupted" if was.get("state") == "interrupted" else "stopped"), False
     try:
-        status = Status.from_json(read_record(folder.status, SCHEMA, ["running", "reasons"]))
-    except (DataError, TypeError):
-        return _found(folder, "running"), True
-    # One that has only just begun has not written its own yet.
-    own = status.state == "running" and (status.started or 0.0) >= holder.get("since", 0.0)
-    return (status if own else _found(folder, "running")), True
+        status = Status.from_json(read_record(folder.status, SCHEMA, Form))
+        # One that has only just begun has not written its own yet.
+        current = status.state == "running" and (status.started or 0.0) >= holder.get("since", 0.0)
+    except (DataError, TypeError, ValueError):
+        return _counted(folder, "running"), True
+    return (status if current else _counted(folder, "running")), True
 
 
 def render(status: Status, alive: bool) -> str:
@@ -133,18 +85,18 @@ def progress_words(running: Running) -> str:
 
 
 def _lines(status: Status, alive: bool) -> Iterator[str]:
-    state = status.state
-    if not alive:
-        state = "stopped" if state == "running" else state
-    gone = " (its process is gone): `farm run ...` continues" if state == "stopped" else ""
-    gone = ": `farm run ...` continues" if state == "interrupted" else gone
-    yield f"{status.name}: {state}{gone}: {status.done} of {status.total} cells done{_failed(status)}"
+    state = "stopped" if status.state == "running" and not alive else status.state
+    gone = {
+        "stopped": " (its process is gone): `farm run ...` continues",
+        "interrupted": ": `farm run ...` continues",
+    }
+    counted = f"{status.done} of {status.total} cells done{_failed(status)}"
+    yield f"{status.name}: {state}{gone.get(state, '')}: {counted}"
     yield bar(status.done, status.total)
     if alive:
         yield _time(status)
         for one in status.running:
-            who = f"{one.worker}: " if one.worker else ""
-            yield f"  {who}{one.title}: {progress_words(one)}, for {_exactly(one.seconds)}"
+            yield f"  {one.title}: {progress_words(one)}, for {_exactly(one.seconds)}"
     for reason in status.reasons[:REASONS_SHOWN]:
         yield f"  failed: {reason}"
     unsaid = status.failed + status.failed_monitors - len(status.reasons[:REASONS_SHOWN])
@@ -162,38 +114,17 @@ def _failed(status: Status) -> str:
 
 
 def _time(status: Status) -> str:
-    left = (
-        "time left not known yet" if status.seconds_left is None else f"{in_words(status.seconds_left)} left"
-    )
+    left = time_left(status.seconds_left)
     workers = f"{status.workers} worker" + ("s" if status.workers != 1 else "")
     since = f", running for {_exactly(max(time.time() - status.started, 0))}" if status.started else ""
     return f"{left}, {workers}{since}"
 
 
 def _exactly(seconds: float) -> str:
-    """Say a time that is known.
-
-    Examples
-    --------
-    >>> _exactly(4.2), _exactly(125), _exactly(7500)
-    ('4 s', '2:05 min', '2:05 h')
-    """
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return (
-        f"{whole // 60}:{whole % 60:02d} min" if whole < 3600 else f"{whole // 3600}:{whole // 60 % 60:02d} h"
-    )
+    return str(timedelta(seconds=int(seconds)))
 
 
-def _last_state(folder: CampaignFolder) -> State:
-    try:
-        return "interrupted" if read_json(folder.status).get("state") == "interrupted" else "stopped"
-    except DataError:
-        return "stopped"
-
-
-def _found(folder: CampaignFolder, state: State) -> Status:
+def _counted(folder: CampaignFolder, state: State) -> Status:
     """Count what lies in the folder."""
     done = failed = failed_monitors = 0
     reasons: list[str] = []
@@ -222,7 +153,7 @@ def _found(folder: CampaignFolder, state: State) -> Status:
 
 def _failures(path: Path) -> list[str]:
     try:
-        monitors = read_json(path / "run.json").get("monitors", [])
+        record = read_record(path / "run.json", RUN_SCHEMA, WholeRunForm)
     except DataError as error:
         return [str(error)]
-    return [one["failure"] for one in monitors if one.get("failure")]
+    return [one["failure"] for one in record["monitors"] if one["failure"]]

@@ -1,7 +1,8 @@
 """The process that computes cells, one after the other: `python -m farm.campaign.worker`.
 
 It reads a job a line from its standard input, and writes news and an outcome a job to its standard output:
-`{"job": ...}`, `{"news": ...}`, `{"outcome": ...}`. What monitors and libraries print goes to the cell's log.
+`{"job": ...}`, `{"news": ...}`, `{"outcome": ...}`, and `{"started": ..., "by": ...}` of processes that a
+monitor started. What monitors and libraries print goes to the cell's log.
 It ends when its input does, at once, so that whoever started it leaves nobody behind.
 """
 
@@ -22,25 +23,25 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from pkgutil import resolve_name
+from typing import Any, NoReturn, TypeVar
 
-from farm.campaign.jobs import Job, News, Outcome, State
-from farm.campaign.logs import open_log
-from farm.campaign.watch_page import PageWriter
+from farm.campaign.at_work import WorkRecorder
+from farm.campaign.jobs import Job, News, Outcome, State, open_log
 from farm.errors import one_line
-from farm.full_disk import is_full_disk
-from farm.kept import Kept
-from farm.watch import NoWatch, Watch
+from farm.run.shared import CallObserver, NoObserver, Recent
+from farm.store.full_disk import is_full_disk
 
 T = TypeVar("T")
 
 KEPT = 8
 """How many classifiers, workloads and the like a process keeps from cell to cell."""
+IDLE = 60.0
+"""Seconds without a job after which a process ends, since the campaign may be over."""
 BETWEEN_NEWS = 0.2
 """Seconds between two news of one loop."""
 
@@ -48,9 +49,9 @@ BETWEEN_NEWS = 0.2
 class Worker:
     """Computes the jobs that come in, and tells of them."""
 
-    def __init__(self, compute: str, page: int | None) -> None:
-        self._compute, self._page = compute, page
-        self._kept = Kept(KEPT)
+    def __init__(self, compute: str, record: int | None) -> None:
+        self._compute, self._record = compute, record
+        self._kept = Recent(KEPT)
         self._channel = _Channel()
 
     def run(self) -> None:
@@ -62,18 +63,19 @@ class Worker:
             print(f"--- {outcome.state} {outcome.reason}".rstrip(), flush=True)
             with suppress(OSError, AttributeError):
                 ctypes.CDLL(None).fflush(None)  # what C code printed belongs to this cell's log
-            self._channel.tell({"outcome": outcome.to_json()})
+            self._channel.tell({"outcome": asdict(outcome)})
 
     def _outcome(self, job: Job) -> Outcome:
         started = time.monotonic()
         self._channel.end_with_input(True)
         try:
-            module, _, name = self._compute.partition(":")
-            compute: Callable[..., Outcome] = getattr(import_module(module), name)
+            compute: Callable[..., Outcome] = resolve_name(self._compute)
             with ExitStack() as stack:
-                watch: Watch = NoWatch()
-                if self._page is not None:
-                    watch = stack.enter_context(PageWriter(self._page, list(job.keys)))
+                watch: CallObserver = NoObserver()
+                if self._record is not None:
+                    files = self._channel.descriptors
+                    recorder = WorkRecorder(self._record, list(job.keys), self._tell_started, files)
+                    watch = stack.enter_context(closing(recorder))
                 progress = NewsProgress(job.cell, self._channel.tell)
                 return compute(job, kept=self._kept, progress=progress, watch=watch)
         except BaseException as error:  # noqa: BLE001 - not even a monitor's sys.exit() may end the process
@@ -83,6 +85,9 @@ class Worker:
             return Outcome(job.cell, state, one_line(error), seconds=time.monotonic() - started)
         finally:
             self._channel.end_with_input(False)
+
+    def _tell_started(self, processes: list[int], by: str) -> None:
+        self._channel.tell({"started": processes, "by": by})
 
 
 class NewsProgress:
@@ -95,7 +100,7 @@ class NewsProgress:
         """Yield the items; tell of the first, of the last, and at times of those between."""
         if total is None and isinstance(items, Sized):
             total = len(items)
-        at, told = 0, 0
+        at, reported = 0, 0
         self._news(doing=description, at=0, total=total)
         due = time.monotonic() + BETWEEN_NEWS
         for item in items:
@@ -103,8 +108,8 @@ class NewsProgress:
             at += 1
             if time.monotonic() >= due:
                 self._news(doing=description, at=at, total=total)
-                due, told = time.monotonic() + BETWEEN_NEWS, at
-        if told != at:
+                due, reported = time.monotonic() + BETWEEN_NEWS, at
+        if reported != at:
             self._news(doing=description, at=at, total=total)
 
     def note(self, message: str) -> None:
@@ -127,8 +132,16 @@ class _Channel:
         self._jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._listen, name="input", daemon=True).start()
 
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """The two."""
+        return self._in, self._out
+
     def receive(self) -> dict[str, Any]:
-        return dict(json.loads(self._jobs.get()))
+        try:
+            return dict(json.loads(self._jobs.get(timeout=IDLE)))
+        except queue.Empty:
+            _leave()
 
     def tell(self, values: dict[str, Any]) -> None:
         left = memoryview(json.dumps(values).encode() + b"\n")
@@ -160,31 +173,22 @@ class _Channel:
         _leave()
 
 
-def _leave() -> None:
+def _leave() -> NoReturn:
     """End this process at once, and what it started."""
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
 
-class _Unfailing(io.RawIOBase):
+class _Unfailing(io.FileIO):
     """Standard output that swallows what cannot be written: a full disk is no fault of whoever prints."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._descriptor
 
     def write(self, data: Any) -> int:
         left = memoryview(data).cast("B")
         size = len(left)
         with suppress(OSError):
             while left:
-                left = left[os.write(self._descriptor, left) :]
+                left = left[super().write(left) or 0 :]
         return size
 
 
@@ -206,18 +210,17 @@ def main() -> None:
     """Read the command line, and work."""
     parser = argparse.ArgumentParser(prog="python -m farm.campaign.worker")
     parser.add_argument("--compute", default="farm.campaign.cell:compute", metavar="MODULE:FUNCTION")
-    parser.add_argument("--page", type=int, metavar="DESCRIPTOR", help="who is at work is written there")
+    parser.add_argument("--record", type=int, metavar="DESCRIPTOR", help="who is at work is written there")
     given = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable(2)
     faulthandler.register(signal.SIGUSR1, 2)
-    if given.page is not None:
-        os.set_inheritable(given.page, False)
-    sys.stdout, sys.stderr = (
-        io.TextIOWrapper(_Unfailing(fd), "utf-8", "backslashreplace", line_buffering=True)  # type: ignore[type-var]
-        for fd in (1, 2)
-    )
-    Worker(given.compute, given.page).run()
+    if given.record is not None:
+        os.set_inheritable(given.record, False)
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        raw = _Unfailing(descriptor, "wb", closefd=False)
+        setattr(sys, name, io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True))
+    Worker(given.compute, given.record).run()
 
 
 if __name__ == "__main__":

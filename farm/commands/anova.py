@@ -3,55 +3,87 @@
 from __future__ import annotations
 
 import argparse
-import json
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from farm.comparison.measures import Measured, measured
-from farm.comparison.sets import benchmark_sets
+from farm.commands.loading import loaded
+from farm.comparing.measures import Measured, measured
+from farm.comparing.sets import benchmark_sets
 from farm.errors import ExperimentError, suggestion
-from farm.readouts import Readouts
-from farm.run_folders import run_folders
+from farm.report.anova import render_anova
 from farm.statistics.anova import anova as analysed
-from farm.statistics.anova_result import Anova
+from farm.statistics.differences import level_differences
 from farm.statistics.table import Undefined
-from farm.statistics.tukey import Tukey, tukey
+from farm.store.readouts import Readouts
 
 KEY = ("workload", "classifier", "faultload", "category", "severity")
 FACTORS = ("monitor", *KEY)
+USUAL = ("monitor", "faultload")
+"""The factors where none is asked for."""
+SET = "benchmark set"
 
 
 def anova(options: argparse.Namespace) -> int:
     """Analyse the variance, and group what does not differ."""
-    factors = options.factor or ["monitor", "faultload"]
-    for name in factors:
+    for name in options.factor:
         if name not in FACTORS:
             raise ExperimentError(f"--factor '{name}' is not known; {suggestion(name, FACTORS)}")
     measure = measured(options.measure)
-    runs = [Readouts.load(folder) for folder in run_folders(options.runs)]
+    runs = loaded(options.runs)
     table, left_out = table_of(runs, measure, options.monitor)
-    found = analysed(table, measure.name, factors, interactions=options.interactions, alpha=options.alpha)
+    factors = options.factor
+    if not factors:
+        # A log that names no faults, or no monitors, still tells what the others do.
+        factors = [name for name in USUAL if table[name].nunique() > 1] or [*USUAL]
+        left_out += [
+            f"{name} is no factor: there is one only, '{table[name].iloc[0]}'"
+            for name in USUAL
+            if name not in factors
+        ]
+    found = analysed(
+        table,
+        measure.name,
+        factors,
+        blocks=blocks_of(table),
+        interactions=options.interactions,
+        alpha=options.alpha,
+    )
     if isinstance(found, Undefined):
         raise ExperimentError(f"no analysis of {measure.name}: {found.reason}")
-    groups = [tukey(found, factor, 1 - options.alpha) for factor in factors]
-    if options.format == "json":
-        print(json.dumps(_record(found, groups, left_out), indent=2, allow_nan=False))
-    else:
-        sys.stdout.write(_text(found, groups, left_out))
+    groups = {factor: level_differences(found, factor, 1 - options.alpha) for factor in factors}
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    written = render_anova(found, groups, left_out, options.format, table=options.table, width=width)
+    sys.stdout.write(written)
+    if options.table or options.format == "csv":  # a table has no place for them
+        for monitor in left_out:
+            print(f"farm: {monitor}", file=sys.stderr)
     return 0
+
+
+def blocks_of(table: pd.DataFrame) -> str:
+    """Return the column that tells which values belong together.
+
+    Runs of one seed share their images and, where it is the same, their classifier; where a seed has a set
+    twice, or none is known, each run stands for itself. Where nothing is repeated, sets are blocks.
+    """
+    twice = table.duplicated(["monitor", SET, "seed"]).any()
+    column = "run" if twice or table["seed"].isna().any() else "seed"
+    return column if table[column].nunique() > 1 else SET
 
 
 def table_of(
     runs: Sequence[Readouts], measure: Measured, only: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Give one row a monitor, set and run; monitors without a value on some set are left out, and named."""
+    """Return one row a monitor, set and run; monitors without a value on some set are left out, and named."""
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
-    for one in benchmark_sets(runs):
-        for number, records in enumerate(one.records):
+    for one in benchmark_sets(runs, measure):
+        for stream, records in zip(one.streams, one.records, strict=True):
+            ran = {SET: one.name, "run": stream.run, "seed": runs[stream.run].run.get("seed")}
             for monitor, record in records.items():
                 if only and monitor not in only:
                     continue
@@ -60,42 +92,6 @@ def table_of(
                     left_out.setdefault(monitor, f"{monitor} is left out: on {one.name}, {value.reason}")
                     continue
                 key = {name: getattr(one, name) or "none" for name in KEY}
-                rows.append({"monitor": monitor, **key, "run": number, measure.name: value.value})
+                rows.append({"monitor": monitor, **key, **ran, measure.name: value.value})
     kept = [row for row in rows if row["monitor"] not in left_out]
-    return pd.DataFrame(kept, columns=[*FACTORS, "run", measure.name]), list(left_out.values())
-
-
-def _text(found: Anova, groups: Sequence[Tukey | Undefined], left_out: Sequence[str]) -> str:
-    lines = [f"{found.value}: what it depends on ({found.n} values)", ""]
-    lines += [f"- {sentence}." for sentence in found.sentences]
-    for factor, grouped in zip(found.factors, groups, strict=True):
-        if isinstance(grouped, Undefined):
-            lines += ["", f"{factor}: no groups, {grouped.reason}"]
-            continue
-        width = max(map(len, grouped.levels))
-        lines += ["", f"{factor} (levels that share a letter are not told apart, Tukey's HSD):"]
-        shown = zip(grouped.levels, grouped.means, grouped.letters, strict=True)
-        lines += [f"  {level:<{width}}  {mean:7.3f}  {letters}" for level, mean, letters in shown]
-        lines += [f"  note: {note}" for note in grouped.notes]
-    return "\n".join([*lines, "", *left_out]).rstrip() + "\n"
-
-
-def _record(found: Anova, groups: Sequence[Tukey | Undefined], left_out: Sequence[str]) -> dict[str, Any]:
-    effects = [
-        {name: getattr(effect, name) for name in ("name", "sum_of_squares", "df", "error_df", "f", "p")}
-        | {name: getattr(effect, name) for name in ("eta_squared", "partial_eta_squared", "omega_squared")}
-        for effect in found.effects
-    ]
-    letters = {
-        factor: dict(zip(grouped.levels, grouped.letters, strict=True))
-        for factor, grouped in zip(found.factors, groups, strict=True)
-        if isinstance(grouped, Tukey)
-    }
-    return {
-        "measure": found.value,
-        "n": found.n,
-        "effects": effects,
-        "letters": letters,
-        "sentences": list(found.sentences),
-        "left_out": list(left_out),
-    }
+    return pd.DataFrame(kept, columns=[*FACTORS, SET, "run", "seed", measure.name]), list(left_out.values())

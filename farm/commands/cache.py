@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from farm import registry
-from farm.amounts import age_told, duration, size
-from farm.cache import default_cache_folder
-from farm.cache_contents import (
+from farm.campaign.progress import in_bytes
+from farm.errors import ExperimentError, StorageError, suggestion
+from farm.report.terminal import text_console
+from farm.store.amounts import age_told, duration, size
+from farm.store.cache import default_cache_folder
+from farm.store.cache_contents import (
     FATES,
     Fate,
     Item,
@@ -26,10 +28,7 @@ from farm.cache_contents import (
     least_recently_used,
     leftovers,
     remove,
-    tried,
 )
-from farm.campaign.estimate import in_bytes
-from farm.errors import ExperimentError, StorageError, suggestion
 
 WORDS: Mapping[str, str] = {
     "digests": "remembered digests of files",
@@ -64,7 +63,7 @@ def show(options: argparse.Namespace) -> int:
         table.add_row(kind, words(kind), *_told(own))
     table.add_section()
     table.add_row("total", "", *_told(entries))
-    Console().print(table)
+    text_console(sys.stdout).print(table)
     for sort, told in LEFT.items():
         if left := [item for item in items if item.sort == sort and told]:
             print(f"\n{len(left)} {told} ({in_bytes(_nbytes(left))})")
@@ -86,7 +85,7 @@ def prune(options: argparse.Namespace) -> int:
             raise ExperimentError(f"--kind is '{options.kind}', of which {folder} has none; {hint}")
         items = kinds[options.kind]
     chosen = [*leftovers(items), *_entries(options, items)]
-    results = list(tried(chosen) if options.dry_run else remove(chosen))
+    results = list(remove(chosen, dry_run=options.dry_run))
     fates = {fate: [item for item, its in results if its == fate] for fate in FATES}
     if options.format == "json":
         print(json.dumps(_pruned_record(folder, fates, dry_run=options.dry_run), indent=2))
@@ -130,18 +129,19 @@ def _prune_campaign(options: argparse.Namespace) -> int:
             f"{useless[0]} has no effect on a campaign, whose orphaned cells are removed; leave it out, or "
             f"{options.campaign}"
         )
-    from farm.campaign.housekeeping import prune_orphans
+    from farm.campaign.plan import prune_orphans
 
     pruned = prune_orphans(Path(options.campaign), options.dry_run)
+    nbytes = sum(pruned.values())
     if options.format == "json":
-        record = {"folder": options.campaign, "dry_run": options.dry_run, "bytes": pruned.nbytes}
-        print(json.dumps({**record, "removed": list(pruned.names)}, indent=2))
-    elif not pruned.names:
+        record = {"folder": options.campaign, "dry_run": options.dry_run, "bytes": nbytes}
+        print(json.dumps({**record, "removed": list(pruned)}, indent=2))
+    elif not pruned:
         print("Nothing to remove.")
     else:
-        print("\n".join(pruned.names))
+        print("\n".join(pruned))
         verb = "Would remove" if options.dry_run else "Removed"
-        print(f"\n{verb} {len(pruned.names)} orphaned cells: {in_bytes(pruned.nbytes)}")
+        print(f"\n{verb} {len(pruned)} orphaned cells: {in_bytes(nbytes)}")
     return 0
 
 
@@ -155,7 +155,7 @@ def _print_pruned(fates: Mapping[Fate, Sequence[Item]], items: Sequence[Item], *
             for sort, told in LEFT.items():
                 if some := [item for item in own if item.sort == sort]:
                     table.add_row(kind, told or words(kind), *_told(some))
-        Console().print(table)
+        text_console(sys.stdout).print(table)
         verb = "Would remove" if dry_run else "Removed"
         left = _nbytes(items) - _nbytes(removed)
         print(

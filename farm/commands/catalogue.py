@@ -11,32 +11,32 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from rich.console import Console
-from rich.table import Table
-
 from farm import api, registry
+from farm.commands.parsing.common import KINDS
+from farm.config.yaml_reading import override
 from farm.errors import DataError, ExperimentError, StorageError
-from farm.parsing.common import KINDS
-from farm.progress import shown_progress
 from farm.registry import Kind
-from farm.report.contact_sheet import contact_sheet
 from farm.report.data_card import card_lines, data_card
-from farm.yaml_reading import override
+from farm.report.pictures import contact_sheet
+from farm.run.progress import shown_progress
 
 
 def list_components(options: argparse.Namespace) -> int:
     """List registered names; nothing of theirs is imported."""
     kinds = [options.kind] if options.kind else KINDS
-    entries = [entry for kind in kinds for entry in registry.entries(_singular(kind)).values()]
+    entries = [entry for kind in kinds for entry in registry.entries(cast(Kind, KINDS[kind])).values()]
     records = [{"kind": e.kind, "name": e.name, "target": e.target, "owner": e.owner} for e in entries]
     if options.format == "json":
         print(json.dumps(records, indent=2))
         return 0
-    table = Table("kind", "name", "from", box=None, header_style="bold")
-    for record in records:
-        owner = "" if record["owner"] == registry.OURS else f"{record['owner']}: "
-        table.add_row(record["kind"], record["name"], owner + record["target"])
-    Console().print(table)
+    rows = [("kind", "name", "from")]
+    for entry in entries:
+        owner = "" if entry.owner == registry.OURS else f"{entry.owner}: "
+        rows.append((entry.kind, entry.name, owner + entry.target))
+    kind, name = (max(map(len, column)) for column in list(zip(*rows, strict=True))[:2])
+    for row in rows:
+        # What is too long for a line is left to the terminal: a name that is cut cannot be copied.
+        print(f"{row[0]:{kind}}  {row[1]:{name}}  {row[2]}")
     print("\nfarm describe KIND NAME tells more, e.g. farm describe monitor oob")
     return 0
 
@@ -93,7 +93,7 @@ def _look_into(options: argparse.Namespace) -> dict[str, Any]:
     for setting in options.set:
         override(parameters, setting)
     # Here, because the testbed loads torch, which no other description needs.
-    from farm.testbed import Testbed
+    from farm.run.testbed import Testbed
 
     with shown_progress(quiet=options.format == "json") as progress:
         workload = Testbed(progress=progress).workload({"name": options.name, **parameters})
@@ -130,7 +130,7 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
 
 
 def _needs(cls: type[api.Monitor]) -> dict[str, Any] | None:
-    """Give what a monitor needs with its default parameters; None where it cannot be made with these."""
+    """Return what a monitor needs with its default parameters; None where it cannot be made with these."""
     try:
         return asdict(cls().needs)
     except Exception:  # noqa: BLE001 - whatever it wants to be made, it is described all the same
@@ -153,7 +153,3 @@ def _told(needs: dict[str, Any] | None) -> str:
     layers = [f"the layer '{layer}'" for layer in needs["layers"]]
     told = layers + [text for tag, text in words.items() if needs[tag]]
     return ", ".join(told) if told else "nothing beyond images and probabilities"
-
-
-def _singular(kind: str) -> Kind:
-    return cast(Kind, KINDS[kind])

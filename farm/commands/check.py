@@ -7,22 +7,22 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from farm.baseline.baseline import load_runs
-from farm.campaign.folder import CampaignFolder
-from farm.check.criteria_file import load_criteria
-from farm.check.verdict import judge_criteria
+from farm.commands.loading import loaded
 from farm.errors import DataError, ExperimentError
-from farm.files import write_text
-from farm.readouts import Readouts
-from farm.report.check_junit import ROOT, check_junit
-from farm.report.check_markdown import MARK, check_markdown
+from farm.gate.criteria_file import load_criteria
+from farm.gate.verdict import judge_criteria
+from farm.report.check_ci import MARK, ROOT, check_junit, check_markdown
 from farm.report.check_table import check_json, check_table
-from farm.report.checked import Broken, Checked
-from farm.run_folders import planned_cells
+from farm.report.checked import Checked, NotRun
+from farm.statistics.resolution import check_replicates
+from farm.store.campaign_folder import CampaignFolder, planned_cells
+from farm.store.files import write_text
+from farm.store.readouts import Readouts
 
 _JUNIT_BEGINS = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="{ROOT}"'
 
@@ -35,8 +35,7 @@ def check(options: argparse.Namespace) -> int:
             _check_output(option, Path(outputs[option]), begins)
     if options.junit is not None and options.markdown is not None:
         _check_apart(Path(options.junit), Path(options.markdown))
-    if options.replicates is not None and options.replicates < 1:
-        raise ExperimentError(f"--replicates is {options.replicates}; expected at least 1")
+    check_replicates(options.replicates)
     if options.seed is not None and options.seed < 0:
         raise ExperimentError(f"--seed is {options.seed}; expected at least 0")
     checked = _checked(options)
@@ -56,7 +55,11 @@ def _checked(options: argparse.Namespace) -> Checked:
     file = load_criteria(options.criteria)
     seed = file.seed if options.seed is None else options.seed
     replicates = file.replicates if options.replicates is None else options.replicates
-    runs = load_runs(options.runs)
+    if options.reference is not None:
+        if not any("reference" in criterion.gated.needs for criterion in file.criteria):
+            raise ExperimentError("--reference has no effect: no criterion is about drift; leave it out")
+        file = replace(file, reference=options.reference)
+    runs = loaded(options.runs)
     began, started = datetime.now(UTC), time.perf_counter()
     judged = judge_criteria(runs, file, seed=seed, replicates=replicates)
     return Checked(
@@ -73,7 +76,7 @@ def _checked(options: argparse.Namespace) -> Checked:
     )
 
 
-def _missing_cells(paths: Sequence[str]) -> Iterator[Broken]:
+def _missing_cells(paths: Sequence[str]) -> Iterator[NotRun]:
     """Tell which cells campaigns ask for and have not: what was not run met nothing."""
     for path in paths:
         if not CampaignFolder.is_campaign(path):
@@ -83,14 +86,14 @@ def _missing_cells(paths: Sequence[str]) -> Iterator[Broken]:
             if place is None:
                 failure = folder.failure(cell["id"])
                 reason = failure["reason"] if failure else "it was not computed yet; `farm run` the campaign"
-                yield Broken(f"cell '{cell['title']}'", path, reason)
+                yield NotRun(f"cell '{cell['title']}'", path, reason)
 
 
-def _failed_monitors(runs: Sequence[Readouts]) -> Iterator[Broken]:
+def _failed_monitors(runs: Sequence[Readouts]) -> Iterator[NotRun]:
     for run in runs:
-        for monitor in run.run["monitors"]:
-            if monitor["failure"]:
-                yield Broken(f"monitor '{monitor['name']}'", str(run.run["folder"]), monitor["failure"])
+        for monitor in run.run.get("monitors") or ():
+            if monitor.get("failure"):
+                yield NotRun(f"monitor '{monitor['name']}'", str(run.run["folder"]), monitor["failure"])
 
 
 def _check_output(option: str, path: Path, begins: str) -> None:
@@ -102,8 +105,8 @@ def _check_output(option: str, path: Path, begins: str) -> None:
     if not path.is_file():
         raise DataError(f"{option} {path} is no file; expected a new one, or an earlier one of `farm check`")
     with path.open("rb") as file:
-        found = file.read(len(begins.encode()))
-    if found not in (b"", begins.encode()):
+        beginning = file.read(len(begins.encode()))
+    if beginning not in (b"", begins.encode()):
         raise DataError(
             f"{option} {path} is there and was not written by `farm check {option}`, so it is not replaced; "
             "remove it or choose another name"

@@ -9,15 +9,16 @@ from typing import Any, cast
 import numpy as np
 
 from farm.api import Classifier, FaultContext, Faultload, FunctionClassifier, Images, Workload
-from farm.benchmark_set import write_benchmark
-from farm.config import FaultSpec, load_experiment
+from farm.config.experiment import FaultSpec
+from farm.config.yaml_reading import parse_yaml
 from farm.errors import DataError, ExperimentError
-from farm.experiment import assemble_stream, importable
-from farm.files import check_free
-from farm.progress import shown_progress
 from farm.report.pictures import picture_sheet
-from farm.testbed import Testbed
-from farm.yaml_reading import parse_yaml
+from farm.run.benchmark_set import write_benchmark
+from farm.run.execution import assemble_stream
+from farm.run.loading import importable, load_experiment
+from farm.run.progress import shown_progress
+from farm.run.testbed import Testbed
+from farm.store.files import check_free
 
 WIDTH = 128
 """How wide an image is drawn, about."""

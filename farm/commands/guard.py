@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from farm.errors import DataError, FarmError, one_line
-from farm.files import check_free
 from farm.guard import Decision, Guard
-from farm.progress import shown_progress
+from farm.report.cells import csv_cell
+from farm.report.output import with_descriptions
+from farm.run.progress import shown_progress
+from farm.store.files import check_free
 from farm.workloads.decoding import SUFFIXES
 
 MOST = 5
@@ -43,8 +45,11 @@ def fit(options: argparse.Namespace) -> int:
     if guard.code.files:
         print(f"your code   {', '.join(guard.code.files)}")
     print(f"\nWritten to {out} ({size / 1e6:.1f} MB) in {time.perf_counter() - started:.0f} s. Next:")
-    print(f"  farm decide {out} IMAGE...       accept or cancel what the classifier says of images")
-    print(f"  farm.Guard.load({str(out)!r})(image)       the same in Python")
+    told = [
+        (f"farm decide {out} IMAGE...", "accept or cancel what the classifier says of images"),
+        (f"farm.Guard.load({str(out)!r})(image)", "the same in Python"),
+    ]
+    print(with_descriptions(told))
     return 0
 
 
@@ -71,7 +76,7 @@ def decide(options: argparse.Namespace) -> int:
 
 
 def _files(names: Sequence[str]) -> Iterator[str]:
-    """Give files as they are named, and those of a folder by name; it may have folders below."""
+    """Return files as they are named, and those of a folder by name; it may have folders below."""
     for name in names:
         path = Path(name)
         if not path.is_dir():
@@ -89,7 +94,7 @@ def _told(decision: Decision, *, why: bool) -> str:
     return "; ".join(filter(None, [reason, *decision.notes]))
 
 
-class _Table:
+class _DecisionTable:
     """One line an image, at once; where it is asked, what weighs most stands below."""
 
     def __init__(self, guard: Guard, images: Sequence[str], *, why: bool) -> None:
@@ -158,14 +163,20 @@ class _Csv:
         self._writer.writeheader()
 
     def add(self, image: str, decision: Decision) -> None:
-        told = {"why": _told(decision, why=self._why)}
-        self._writer.writerow({"image": image, **decision.record(), **told})
+        self._write(image, **decision.record() | {"why": _told(decision, why=self._why)})
 
     def fail(self, image: str, reason: str) -> None:
-        self._writer.writerow({"image": image, "accepted": False, "error": reason})
+        self._write(image, accepted=False, error=reason)
+
+    def _write(self, image: str, **told: Any) -> None:
+        self._writer.writerow({"image": csv_cell(image)} | {name: csv_cell(told[name]) for name in told})
 
     def end(self) -> None:
         sys.stdout.flush()
 
 
-_PRINTERS: dict[str, type[_Table] | type[_Json] | type[_Csv]] = {"table": _Table, "json": _Json, "csv": _Csv}
+_PRINTERS: dict[str, type[_DecisionTable | _Json | _Csv]] = {
+    "table": _DecisionTable,
+    "json": _Json,
+    "csv": _Csv,
+}

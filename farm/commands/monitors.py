@@ -13,13 +13,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from rich.console import Console
-
 from farm import api, registry
+from farm.config.yaml_reading import override
 from farm.errors import ParameterError
-from farm.experiment import importable
-from farm.files import new_folder
-from farm.yaml_reading import override
+from farm.report.terminal import text_console
+from farm.run.loading import importable
+from farm.store.files import new_folder
 
 STYLES = {"passed": "green", "failed": "bold red", "skipped": "dim", "expected": "yellow"}
 TEMPLATES = {
@@ -47,7 +46,7 @@ def test_monitor(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps(report.record(), indent=2, default=str))
         return 0 if report.passed else 1
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console = text_console(sys.stdout, soft_wrap=True)
     for finding in report:
         console.print(f"{finding.outcome:<9}", style=STYLES[finding.outcome], end="")
         console.print(finding.rule + (f": {finding.detail}" if finding.detail else ""))

@@ -1,35 +1,42 @@
-"""`farm compare` and `farm judge`: from readouts to tables. Neither imports torch."""
+"""`farm compare`, `farm judge` and `farm inspect`: from readouts to tables. None imports torch."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from farm.api import read_text
+from farm.commands.loading import loaded
 from farm.errors import DataError, ExperimentError
-from farm.logs import read_log
-from farm.readouts import Readouts
-from farm.records import judge as judge_frames
+from farm.judging import JudgedRun
+from farm.judging.classifier_check import classifier_warnings
+from farm.judging.readouts import is_large, judged_records
 from farm.report.tables import render
-from farm.run_folders import run_folders
+from farm.store.campaign_folder import run_folders
+from farm.store.readouts import Readouts
 
 if TYPE_CHECKING:
-    from farm.comparison import Conclusion
+    from farm.comparing import Conclusion
+    from farm.gate.answer import Answer
+    from farm.gate.drift import Reference
 
 
 def compare(options: argparse.Namespace) -> int:
     """Compare the monitors of one or more runs, and draw the critical-difference diagram if asked to."""
-    from farm.comparison import compare_runs
-    from farm.report.comparison import render_comparison
+    from farm.comparing.comparison import compare as compare_readouts
+    from farm.gate.answer import answers, plain_confidence
+    from farm.report.comparison import gaps, render_comparison, render_table, why_empty
 
     if options.cd:
         _check_picture(Path(options.cd))
-    comparison = compare_runs(
-        [_load(str(folder)) for folder in run_folders(options.runs)],
+    runs = loaded(options.runs)
+    comparison = compare_readouts(
+        *runs,
         measure=options.measure,
         by=options.by,
         alpha=options.alpha,
@@ -38,10 +45,34 @@ def compare(options: argparse.Namespace) -> int:
         replicates=options.replicates,
         seed=options.seed,
         rope=options.rope,
+        control=options.control,
     )
+    # Each stream of a run has all of its ID instances, by which its classifier is judged.
+    tables = {stream.run: stream for one in comparison.sets for stream in one.streams}
+    _warn([(str(runs[number].run["folder"]), classifier_warnings(each)) for number, each in tables.items()])
     style = "latex" if options.latex else options.format
     width, colour = _terminal()
-    sys.stdout.write(render_comparison(comparison, style, width=width, colour=colour))
+    if options.table:
+        sys.stdout.write(render_table(comparison, options.table, style, width=width))
+        why = why_empty(comparison, options.table) if style in ("csv", "json") else None
+        for gap in [*([why] if why else []), *gaps(comparison)]:
+            print(f"farm: {gap}", file=sys.stderr)
+    else:
+        # CSV has no place for sentences.
+        found = (
+            []
+            if style == "csv"
+            else answers(
+                comparison.sets,
+                only=comparison.monitors,
+                alpha=options.alpha,
+                replicates=options.replicates,
+                seed=options.seed,
+                control=options.control,
+                confidence=plain_confidence(run.run for run in runs),
+            )
+        )
+        sys.stdout.write(render_comparison(comparison, style, answer=found, width=width, colour=colour))
     if options.cd:
         _draw(comparison.conclusions, options.cd)
     return 0
@@ -72,33 +103,108 @@ def _draw(conclusions: Sequence[Conclusion], out: str) -> None:
 
 
 def judge(options: argparse.Namespace) -> int:
-    """Judge runs, or a user's own logs."""
-    records, ignored = [], []
-    for place in map(str, run_folders(options.readouts)):
-        if Path(place).is_dir():
-            run = _load(place)
-            records += judge_frames(run.instances, run.alarms, run.run)
+    """Judge runs, or a user's own logs; a folder may be larger than memory."""
+    hint = "" if options.by else "; --by COLUMN tells alarm rates by one"
+    reference = _reference(options.reference) if options.reference else None
+    records: list[dict[str, Any]] = []
+    signs = []
+    for place in run_folders(options.readouts):
+        if reference is None and not options.by and is_large(place):
+            records += judged_records(place)
             continue
-        log = read_log(place)
-        records += judge_frames(*log)
-        if unused := log.run["log"]["ignored_columns"]:
-            ignored.append(f"{place}: columns not used: {', '.join(unused)}")
-    print_records(records, options.format)
-    for line in ignored:
-        print(f"farm: {line}", file=sys.stderr)
+        for readouts in loaded([place], options.by, hint=hint):
+            found, warnings = _judged(readouts, options.by, reference)
+            records += found
+            signs.append((str(readouts.run["folder"]), warnings))
+    _warn(signs)
+    print_records(records, options.format, everything=options.all)
     return 0
 
 
-def _load(folder: str) -> Readouts:
-    readouts = Readouts.load(folder)
-    return replace(readouts, run={**readouts.run, "folder": folder})
+def _warn(signs: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Say beside the output which classifiers may not be what was meant; once what is true of several."""
+    found: dict[str, list[str]] = {}
+    for folder, warnings in signs:
+        for warning in warnings:
+            found.setdefault(warning, []).append(folder)
+    for warning, (first, *others) in found.items():
+        more = f" and {len(others):,} more" if others else ""
+        print(f"farm: warning: {first}{more}: {warning}", file=sys.stderr)
 
 
-def print_records(records: Sequence[dict[str, Any]], style: str) -> None:
+def _reference(path: str) -> Reference:
+    from farm.gate.drift import Reference
+
+    return Reference.load(path)
+
+
+def _judged(
+    readouts: Readouts, by: Sequence[str], reference: Reference | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Judge a run and its classifier, or tell alarm rates where nothing tells what is right, or if asked."""
+    if not by and reference is None:
+        judged = JudgedRun.of(readouts.instances, readouts.alarms, readouts.run)
+        if any(record["specific"] or record["overall"] for record in judged.records):
+            return judged.records, classifier_warnings(judged.table)
+    from farm.gate.alarm_rates import PARTS, alarm_records
+
+    return alarm_records(readouts, by or PARTS, reference), []
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Print what was asked for of each run."""
+    from farm.judging import inspection
+    from farm.report.looks import render_looks
+
+    if not (options.look or options.ood_share or options.costs or options.pair):
+        asked = " ".join(f"--look {name}" for name in inspection.LOOKS)
+        raise ExperimentError(f"nothing to look at; give {asked}, --ood-share P, --costs FILE or --pair A B")
+    prices = _prices(options.costs) if options.costs else None
+    looks = []
+    readouts = loaded(options.run)
+    for each in readouts:
+        run = inspection.InspectedRun.of(each)
+        own = [look for name in options.look for look in inspection.LOOKS[name](run)]
+        if options.ood_share:
+            own += inspection.at_share(run, options.ood_share)
+        if options.pair:
+            own += inspection.pair(run, *options.pair)
+        if prices is not None:
+            own += inspection.costs(run, prices)
+        of_run = f"{each.run['folder']}: " if len(readouts) > 1 else ""
+        looks += [replace(look, title=of_run + look.title) for look in own]
+    sys.stdout.write(render_looks(looks, options.format, width=_terminal(140)[0]))
+    return 0
+
+
+def _prices(path: str) -> dict[str, Any]:
+    from farm.config.yaml_reading import parse_yaml
+    from farm.measures.cost import EXAMPLE
+
+    try:
+        text = read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"--costs {path} cannot be read: {error}; expected {EXAMPLE}") from error
+    values = parse_yaml(text, path)
+    if not isinstance(values, dict):
+        raise ExperimentError(f"--costs {path} holds a {type(values).__name__}; expected {EXAMPLE}")
+    return values
+
+
+def print_records(records: Sequence[dict[str, Any]], style: str, *, everything: bool = False) -> None:
     """Print records; a table takes the terminal's width and, in a terminal, colours."""
     width, colour = _terminal()
-    sys.stdout.write(render(records, style, width=width, colour=colour))
+    sys.stdout.write(render(records, style, width=width, colour=colour, everything=everything))
 
 
-def _terminal() -> tuple[int, bool]:
-    return min(shutil.get_terminal_size((100, 24)).columns, 120), sys.stdout.isatty()
+def print_answers(answers: Sequence[Answer], warnings: Sequence[str]) -> None:
+    """Print what a run says in plain sentences, and before it why that may mean little."""
+    from farm.report.terminal import printed, sentences
+
+    width, colour = _terminal()
+    told = sentences([each.sentence for each in answers], warnings)
+    sys.stdout.write(printed(told, width=width, colour=colour))
+
+
+def _terminal(widest: int = 120) -> tuple[int, bool]:
+    return min(shutil.get_terminal_size((100, 24)).columns, widest), sys.stdout.isatty()

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
+from typing import Any
 
+from farm.campaign.keys import KeyMaker
 from farm.campaign.spec import Campaign, load
+from farm.config.experiment import Experiment
+from farm.config.files import find_experiment
 from farm.errors import DataError, ExperimentError
-from farm.experiment_files import find_experiment
-from farm.files import check_free, numbered_folder
-from farm.progress import shown_progress
-from farm.readouts import Readouts
+from farm.report.output import with_descriptions
+from farm.run.progress import shown_progress
+from farm.store.files import check_free, numbered_folder, write_json
+from farm.store.identity.audit import Audit
+from farm.store.readouts import Readouts
 
+OF_EXPERIMENTS = ("readouts_only", "timing", "audit")
 OF_CAMPAIGNS = ("dry_run", "workers", "cluster", "retry_failed")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the experiment, write the readouts, judge them, and say what to do next."""
+    if options.format == "table" or options.dry_run:
+        return _run(options)[0]
+    # Whatever is said on the way, by a user's own code too, is no part of the JSON.
+    with redirect_stdout(sys.stderr):
+        code, record = _run(options)
+    sys.stdout.write(json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    return code
+
+
+def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    """Return the exit code, and what is to be told as JSON."""
     started = time.perf_counter()
     if options.workers is not None and options.workers < 1:
         raise ExperimentError(f"--workers is {options.workers}; expected at least 1")
@@ -26,51 +46,73 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(experiment, Campaign):
         from farm.commands.run_campaign import run_campaign
 
-        if options.readouts_only:
-            raise ExperimentError(
-                "--readouts-only is for a single experiment; a campaign is judged afterwards"
-            )
+        told = f"a single experiment, and {options.experiment} is a campaign; leave it out"
+        _refuse(options, OF_EXPERIMENTS, told)
         return run_campaign(experiment, folder, options)
-    for option in OF_CAMPAIGNS:
-        if getattr(options, option) not in (None, False):
-            raise ExperimentError(
-                f"--{option.replace('_', '-')} is for campaigns, and {options.experiment} is one experiment; "
-                "give it a list, such as seeds: [0, 1], or leave the option out"
-            )
-    from farm.experiment import (
-        run_experiment,
-    )  # it brings torch along, which campaigns leave to their workers
+    told = f"campaigns, and {options.experiment} is one experiment; give it a list, such as seeds: [0, 1], "
+    _refuse(options, OF_CAMPAIGNS, f"{told}or leave the option out")
+    # It brings torch along, which campaigns leave to their workers.
+    from farm.commands.results import print_answers, print_records
+    from farm.commands.run_report import RunReport, next_commands
+    from farm.run.execution import run_experiment
+    from farm.store.timing import spent
 
     out = Path(options.out) if options.out else None
     if out:
         check_free(out)  # now, not after the work is done
-    with shown_progress(quiet=options.quiet) as progress:
+    audit = Audit() if options.audit else None
+    with shown_progress(quiet=options.quiet) as progress, audit or nullcontext():
         readouts = run_experiment(experiment, folder, progress=progress)
     out = readouts.save(out) if out else save_numbered(readouts, Path("runs"), experiment.name)
-    failures = [m for m in readouts.run["monitors"] if m["failure"]]
+    if options.timing:
+        write_json(Path(options.timing), spent() | {"total_s": time.perf_counter() - started})
+    failures = [m["failure"] for m in readouts.run["monitors"] if m["failure"]]
+    record: dict[str, Any] = {"folder": str(out)}
+    report = None
     if not options.readouts_only:
-        from farm.commands.results import print_records
-        from farm.records import judge
-
-        run_record = {**readouts.run, "folder": str(out)}
-        print_records(judge(readouts.instances, readouts.alarms, run_record), "table")
-    for monitor in failures:
-        print(f"farm: failed: {monitor['failure']}", file=sys.stderr)
+        report = RunReport.of(readouts, out)
+        record |= report.as_json()
+        if options.format == "table":
+            print_answers(report.answers, report.warnings)
+            print_records(report.records, "table", everything=options.all)
+    if audit is not None:
+        record["undeclared"] = _undeclared(audit, experiment, folder, out)
+        if options.format == "table":
+            print(json.dumps({"undeclared": record["undeclared"]}))
+    for failure in failures:
+        print(f"farm: failed: {failure}", file=sys.stderr)
     print(f"\nThe run was written to {out} in {time.perf_counter() - started:.0f} s.")
     repeated = find_experiment(options.experiment)
     if repeated.suffix == ".json":
-        return max(_compare_with(repeated.parent, readouts, options.set), 1 if failures else 0)
-    print("Next:")
-    print(f"  farm compare {out}       which monitor is better, and how surely")
-    print(f"  farm judge {out} --format json       every measure, for a script")
-    print("  farm describe monitor oob-isomap       what a monitor is, and its parameters")
-    print(f"  farm run {options.experiment} --set seed=1       the same with other images and weights")
-    return 1 if failures else 0
+        return max(_compare_with(repeated.parent, readouts, options.set), 1 if failures else 0), record
+    print("Next:\n" + with_descriptions(next_commands(readouts, out, report)))
+    return 1 if failures else 0, record
+
+
+def _refuse(options: argparse.Namespace, misplaced: Sequence[str], told: str) -> None:
+    """Raise where one of these options is given, and say what it is for."""
+    for option in misplaced:
+        if getattr(options, option) not in (None, False):
+            raise ExperimentError(f"--{option.replace('_', '-')} is for {told}")
+
+
+def _undeclared(audit: Audit, experiment: Experiment, folder: Path, out: Path) -> list[Any]:
+    """Return what somebody's code read that no key covers, and say what to do about it."""
+    maker = KeyMaker(folder)
+    maker.keys(experiment)
+    found = audit.undeclared([maker.identities], [out])
+    if found:
+        print(
+            "farm: audit: that was read and is in no key, so that what is kept is not made again when it "
+            "changes; make each path a parameter",
+            file=sys.stderr,
+        )
+    return list(found)
 
 
 def _compare_with(folder: Path, readouts: Readouts, changed: list[str]) -> int:
     """Say whether a run that was repeated gave the same; where settings were changed, that says nothing."""
-    from farm.repetition import differences, explanations
+    from farm.run.repetition import differences, explanations
 
     first = Readouts.load(folder)
     told = differences(first, readouts)

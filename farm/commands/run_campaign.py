@@ -9,23 +9,27 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from farm.campaign.board import suitable_board
-from farm.campaign.checking import check_components
-from farm.campaign.estimate import in_bytes, in_words
-from farm.campaign.executor import Executor, LocalExecutor
-from farm.campaign.folder import CampaignFolder
-from farm.campaign.plan import Plan, PlannedCell, make_plan
-from farm.campaign.running import Failed, Summary, estimate_of, run_plan
+from farm.campaign.plan import Plan, PlannedCell, check_components, make_plan
+from farm.campaign.progress import Estimator, in_bytes, in_words
+from farm.campaign.running import Executor, LocalExecutor, Summary, run_plan
 from farm.campaign.spec import Campaign
+from farm.report.output import with_descriptions
+from farm.store.campaign_folder import CampaignFolder
 
 SHOWN = 30
 """Cells, and failures, that are listed one by one; JSON has all of them."""
 
 
-def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) -> int:
-    """Compute what a campaign's folder lacks; with `--dry-run` only say what that is."""
+def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    """Compute what a campaign's folder lacks; with `--dry-run` only say what that is.
+
+    Returns the exit code, and what became of it as JSON.
+    """
     folder = CampaignFolder(options.out or Path("runs") / campaign.name)
     folder.check(campaign.name)
     if options.dry_run:
@@ -35,7 +39,11 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
             print(json.dumps(_as_json(plan, folder, options.workers or 1), indent=2))
         else:
             print("\n".join([*_plan_lines(plan, campaign, folder, options.workers or 1), *_cell_lines(plan)]))
-        return 0
+        return 0, {}
+    # Only now: a plan needs none of what judges.
+    from farm.commands.results import print_answers
+    from farm.commands.run_report import answers_of
+
     started = time.perf_counter()
     with folder.lock():
         plan = make_plan(campaign, home, folder, retry_failed=options.retry_failed)
@@ -47,8 +55,14 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
             for line in _plan_lines(plan, campaign, folder, executor.workers):
                 board.note(line)
             summary = run_plan(plan, campaign, home, folder, executor, board)
+    answers, why_not = answers_of(folder.path) if summary.done else ([], None)
+    if options.format == "table":
+        print_answers(answers, [])
+        if why_not:
+            print(f"{why_not}\n")
     _tell(summary, folder, time.perf_counter() - started)
-    return 1 if summary.failures else 0
+    told = {"folder": str(folder.path), "answer": [asdict(each) for each in answers], **asdict(summary)}
+    return 1 if summary.failures else 0, told
 
 
 def _executor(options: argparse.Namespace, campaign: Campaign) -> Executor:
@@ -78,29 +92,28 @@ def _plan_lines(plan: Plan, campaign: Campaign, folder: CampaignFolder, workers:
             f"{len(plan.orphans)} orphaned cell{'' if one else 's'} that the campaign does not ask for; "
             f"`farm cache prune {folder.path}` removes {'it' if one else 'them'}"
         )
-    if plan.stale:
-        why = list(dict.fromkeys(plan.stale.values()))
-        more = f" (and {len(why) - 1} more)" if len(why) > 1 else ""
-        yield (
-            f"{len(plan.stale)} stale cell{'' if len(plan.stale) == 1 else 's'}, made with data that no "
-            f"parameter names: {why[0]}{more}; computed again where asked for"
-        )
     if plan.todo:
-        told = estimate_of(plan, workers)
-        if told.seconds is None:
-            yield f"time and disk: {told.basis}"
+        seconds, nbytes, basis = _estimate(plan, workers)
+        if seconds is None:
+            yield f"time and disk: {basis}"
         else:
-            disk = "" if told.nbytes is None else f", {in_bytes(told.nbytes)} of disk"
+            disk = "" if nbytes is None else f", {in_bytes(nbytes)} of disk"
             at_once = "" if workers == 1 else f" with {workers} workers"
-            yield f"estimated: {in_words(told.seconds)}{at_once}{disk} ({told.basis})"
+            yield f"estimated: {in_words(seconds)}{at_once}{disk} ({basis})"
+
+
+def _estimate(plan: Plan, workers: int) -> tuple[float | None, int | None, str]:
+    """Return the seconds and the disk that are left, where anything is known, and where that is from."""
+    if not plan.todo:
+        return 0.0, 0, "nothing is left to compute"
+    estimator, todo = Estimator(plan.finished), [cell.cell.label for cell in plan.todo]
+    return estimator.seconds(todo, workers=workers), estimator.nbytes(todo), estimator.basis
 
 
 def _cell_lines(plan: Plan) -> Iterator[str]:
     """List the cells that are not simply there."""
     for name, reason in plan.damaged.items():
         yield f"  damaged  {name}: {reason}"
-    for name, reason in list(plan.stale.items())[:SHOWN]:
-        yield f"  stale    {name}: {reason}"
     listed = [cell for cell in plan.cells if cell.state != "done"]
     for cell in listed[:SHOWN]:
         yield f"  {cell.state:8} {cell.cell.title}: {_monitors(cell)}"
@@ -117,7 +130,7 @@ def _monitors(cell: PlannedCell) -> str:
 
 
 def _as_json(plan: Plan, folder: CampaignFolder, workers: int) -> dict[str, object]:
-    told = estimate_of(plan, workers)
+    seconds, nbytes, basis = _estimate(plan, workers)
     return {
         "folder": str(folder.path),
         "cells": [
@@ -129,30 +142,31 @@ def _as_json(plan: Plan, folder: CampaignFolder, workers: int) -> dict[str, obje
         "gone": plan.gone,
         "orphans": list(plan.orphans),
         "damaged": dict(plan.damaged),
-        "stale": dict(plan.stale),
-        "estimate": {"seconds": told.seconds, "nbytes": told.nbytes, "basis": told.basis},
+        "estimate": {"seconds": seconds, "nbytes": nbytes, "basis": basis},
     }
 
 
 def _tell(summary: Summary, folder: CampaignFolder, seconds: float) -> None:
     """Say what became of it, and what to do next."""
-    for line in _failure_lines(summary.failures):
+    for line in summary.failures[:SHOWN]:
         print(f"farm: failed: {line}", file=sys.stderr)
+    if (more := len(summary.failures) - SHOWN) > 0:
+        where = "in the cells' records and in the folder's `failed`"
+        print(f"farm: failed: ... and {more} more, {where}", file=sys.stderr)
     print(
         f"{summary.done} of {summary.cells} cells are there, {summary.computed} of them computed now, in "
         f"{seconds:.0f} s." + (" Next:" if summary.done else "")
     )
+    told = []
     if summary.failures:
-        print(f"  less {folder.logs}/*.log       what failed cells printed; --retry-failed tries them again")
-    if not summary.done:
-        return
-    print(f"  farm compare {folder.path} --by category       which monitor is better, on which faults")
-    print(f"  farm export {folder.path} --format parquet       all readouts in one file")
-    print(f"  farm verify {folder.path}       are all cells whole, and made alike")
-
-
-def _failure_lines(failures: list[Failed]) -> Iterator[str]:
-    for one in failures[:SHOWN]:
-        yield f"{one.title}: {one.reason}"
-    if len(failures) > SHOWN:
-        yield f"... and {len(failures) - SHOWN} more, in the cells' records and in the folder's `failed`"
+        told.append(
+            (f"less {folder.logs}/*.log", "what failed cells printed; --retry-failed tries them again")
+        )
+    if summary.done:
+        told += [
+            (f"farm compare {folder.path} --by category", "which monitor is better, on which faults"),
+            (f"farm export {folder.path} --format parquet", "all readouts in one file"),
+            (f"farm verify {folder.path}", "are all cells whole, and made alike"),
+        ]
+    if told:
+        print(with_descriptions(told))

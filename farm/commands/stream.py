@@ -8,17 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, nullcontext, suppress
 
-from rich.console import Console
 from rich.live import Live
 
-from farm.config import load_experiment
 from farm.errors import ExperimentError
-from farm.experiment import assemble, importable
-from farm.live import Watch
-from farm.progress import shown_progress
-from farm.report.live_table import live_table
-from farm.sut import Step, SystemUnderTest
-from farm.threads import limited_threads
+from farm.judging.live import Watch
+from farm.report.terminal import live_table, text_console
+from farm.run.execution import assemble
+from farm.run.loading import importable, load_experiment
+from farm.run.progress import shown_progress
+from farm.run.system import Step, SystemUnderTest
+from farm.store.threads import limited_threads
 
 REDRAW_SECONDS = 0.25
 
@@ -41,7 +40,7 @@ def stream(options: argparse.Namespace) -> int:
         watch = Watch([m.name for m in ready.monitors], options.window)
         for name, reason in ready.failures.items():
             watch.monitors[name].failure = reason
-        console = Console()
+        console = text_console(sys.stdout)
         live = Live(console=console, auto_refresh=False) if options.live and console.is_terminal else None
         with limited_threads(experiment.threads):
             steps = watch.follow(system, system.steps(ready.stream, experiment.batch_size))
@@ -73,7 +72,7 @@ def _show(steps: Iterator[Step], watch: Watch, live: Live | None, options: argpa
                 watch.remember()
                 remembered = watch.n
                 if options.live and live is None:
-                    print(f"{watch.n} instances", file=sys.stderr, flush=True)
+                    print(f"{watch.n:,} instances", file=sys.stderr, flush=True)
             if live and time.monotonic() - drawn >= REDRAW_SECONDS:
                 live.update(live_table(watch, options.window), refresh=True)
                 drawn = time.monotonic()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from farm.api import State
-from farm.errors import ComponentFailure, DataError
+from farm.errors import ComponentFailure
 
 ENDING = ".npy"
 
@@ -24,17 +24,3 @@ def write_arrays(path: Path, arrays: State) -> None:
                 raise ComponentFailure(f"the array '{name}' holds Python objects; expected numbers or text")
             with archive.open(name + ENDING, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-
-
-def read_arrays(path: Path) -> State:
-    """Read them, in the order in which they were written."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            found = {}
-            for entry in archive.namelist():
-                with archive.open(entry) as file:
-                    array = np.lib.format.read_array(file, allow_pickle=False)
-                found[entry.removesuffix(ENDING)] = array
-            return found
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} cannot be read as arrays ({error}); is it truncated?") from error

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-from farm import provenance, registry
-from farm.api import Cache, Component, ModelSource, Policy, Progress, WorkloadSource
-from farm.by_name import make_fallback, make_monitor
-from farm.config import Experiment, MonitorSpec, resolved
+from farm import registry
+from farm.api import Cache, Component, ModelSource, Progress
+from farm.config.experiment import Experiment, MonitorSpec, resolved
 from farm.errors import ComponentFailure, ExperimentError, suggestion
-from farm.experiment import importable
-from farm.fallback import SecondClassifier, check_second
 from farm.guard.guard import Guard
 from farm.guard.own_code import OwnCode, needed_files
-from farm.testbed import Testbed
+from farm.run.builder import build
+from farm.run.fallback import SecondClassifier, check_second
+from farm.run.loading import importable, load_experiment
+from farm.run.testbed import Testbed
+from farm.store import provenance
 
 
 def fit_guard(
-    experiment: Experiment,
+    experiment: Experiment | str | Path,
     folder: Path,
-    monitor: str | None = None,
-    *,
-    cache: Cache | None = None,
-    progress: Progress | None = None,
+    monitor: str | None,
+    overrides: Sequence[str],
+    cache: Cache | None,
+    progress: Progress | None,
 ) -> Guard:
     """Fit the classifier and one monitor of an experiment; no faultload is made, and no stream.
 
     Every component is made before anything is computed, so that a mistake costs no time.
     """
+    if isinstance(experiment, str | Path):
+        experiment, folder = load_experiment(str(experiment), overrides)
     spec = chosen(experiment, monitor)
+    bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
     with importable(folder):
-        return _fit(experiment, spec, folder, cache, progress)
+        return _fit(experiment, spec, folder, bed)
 
 
 def chosen(experiment: Experiment, monitor: str | None) -> MonitorSpec:
-    """Give the monitor of this name, or the only one."""
+    """Return the monitor of this name, or the only one."""
     specs = {spec.alias or spec.name: spec for spec in experiment.monitors}
     if monitor is None:
         if len(specs) > 1:
@@ -53,17 +56,13 @@ def chosen(experiment: Experiment, monitor: str | None) -> MonitorSpec:
     )
 
 
-def _fit(
-    experiment: Experiment, spec: MonitorSpec, folder: Path, cache: Cache | None, progress: Progress | None
-) -> Guard:
-    source = cast(WorkloadSource, experiment.workload.make("workload"))
-    model = cast(ModelSource, experiment.classifier.make("model"))
-    monitor, rule = make_monitor(spec, experiment.calibration.rule())
-    policy = cast(Policy, (spec.policy or experiment.policy).make("policy"))
-    second = make_fallback(spec.fallback or experiment.fallback, model)
+def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed) -> Guard:
+    components = build(experiment.model_copy(update={"faultload": [], "monitors": [spec]}))
+    source, model = components.workload, components.classifier
+    (planned,) = components.monitors
+    monitor, policy, second = planned.monitor, planned.policy, planned.fallback
     made: dict[str, Sequence[Component]] = {"workload": [source], "classifier": [model]}
     record = resolved(experiment, made)
-    bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
     workload = bed.workload(source)
     classifier = bed.classifier(model, workload)
     fallback = bed.fallbacks({monitor.name: second}, workload)[monitor.name]
@@ -73,7 +72,7 @@ def _fit(
         name = (spec.fallback or experiment.fallback).name
         fallback.classifier.recipe = {**second.parameters, "name": name}
         check_second(fallback.classifier, classifier, f"fallback '{name}'")
-    if failures := bed.fit_all([monitor], classifier, workload, {monitor.name: rule}):
+    if failures := bed.fit_all([monitor], classifier, workload, {monitor.name: planned.calibration}):
         raise ComponentFailure("; ".join(failures.values()))
     parts = [classifier.recipe, fallback.record(), spec.model_dump(), policy.parameters, monitor.parameters]
     files = needed_files([*parts, experiment.policy.name, experiment.fallback.name], folder)

@@ -6,37 +6,127 @@ classifier, monitor and second classifier are in one `.npz` each; the user's own
 
 from __future__ import annotations
 
+import json
+import math
 import shutil
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any
 
-from farm import provenance
-from farm.api import Calibration, Classifier, ModelSource, Monitor, Policy, SavedClassifier
-from farm.errors import ComponentFailure, DataError, FarmError, RequirementError, one_line
-from farm.fallback import LAST, NONE, Fallback, LastAccepted, NoFallback, SecondClassifier
-from farm.files import check_files, file_digest, json_digest, new_folder, read_record, write_json
-from farm.guard.arrays import read_arrays, write_arrays
-from farm.guard.components import component_record, made_again, source_of
+from pydantic import Field
+
+from farm import registry
+from farm.api import (
+    Calibration,
+    Classifier,
+    Component,
+    ModelSource,
+    Monitor,
+    SavedClassifier,
+)
+from farm.config.experiment import MOST_THREADS
+from farm.errors import (
+    ComponentFailure,
+    DataError,
+    FarmError,
+    RequirementError,
+    UnknownNameError,
+    one_line,
+)
+from farm.guard.arrays import write_arrays
 from farm.guard.guard import Guard
 from farm.guard.own_code import OwnCode
-from farm.threads import limited_threads
+from farm.registry import Kind
+from farm.run.fallback import LAST, NONE, Fallback, LastAccepted, NoFallback, SecondClassifier
+from farm.store import provenance
+from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
+from farm.store.plain_arrays import read_npz
+from farm.store.records import Form, read_record
+from farm.store.threads import limited_threads
 
 SCHEMA = 1
 RECORD = "guard.json"
 CODE = "code"
 SECOND = "second"
-KEYS = (
-    "classes",
-    "shape",
-    "threads",
-    "classifier",
-    "monitor",
-    "policy",
-    "fallback",
-    "provenance",
-    "versions",
-)
+MOST_PIXELS = 2**26
+"""Numbers that an image has at most: 256 MB."""
+
+
+class OwnerForm(Form):
+    """The package that a component is from."""
+
+    package: str
+    version: str
+
+
+class ComponentForm(Form):
+    """What makes a component again."""
+
+    component: str
+    name: str
+    parameters: dict[str, Any]
+    owner: OwnerForm | None
+
+
+class ClassifierForm(ComponentForm):
+    """What makes a classifier again, and what it then has to be."""
+
+    digest: str
+
+
+class ThresholdForm(Form):
+    """A threshold, and what it was found by."""
+
+    method: str
+    threshold: float
+    n: int
+    asked_acceptance: float | None
+    validation_acceptance: float | None
+    per_class: list[float] | None
+    classes_without_own_threshold: int
+
+
+class FittedMonitorForm(ComponentForm):
+    """What makes a monitor again."""
+
+    calibration: ThresholdForm
+
+
+class FallbackForm(Form):
+    """What takes a cancelled decision's place."""
+
+    name: str
+    classifier: ClassifierForm | None = None
+
+
+class WorkloadForm(Form):
+    """What a guard was fitted on."""
+
+    name: str
+
+
+class ProvenanceForm(Form):
+    """What a guard was made from."""
+
+    workload: WorkloadForm
+
+
+class GuardForm(Form):
+    """What `guard.json` has to have."""
+
+    classes: list[str] = Field(min_length=1)
+    shape: list[Annotated[int, Field(ge=1)]] = Field(min_length=3, max_length=3)
+    threads: int = Field(ge=1, le=MOST_THREADS)
+    classifier: ClassifierForm
+    monitor: FittedMonitorForm
+    policy: ComponentForm
+    fallback: FallbackForm
+    provenance: ProvenanceForm
+    versions: dict[str, str | None]
+    code: list[str]
+    files: dict[str, str]
+    checksum: str
 
 
 def save_guard(guard: Guard, folder: Path) -> Path:
@@ -69,26 +159,26 @@ def save_guard(guard: Guard, folder: Path) -> Path:
             shutil.copyfile(guard.code.folder / file, temporary / CODE / file)
         names = [*arrays, *(f"{CODE}/{file}" for file in guard.code.files)]
         record["files"] = {name: file_digest(temporary / name) for name in names}
-        write_json(temporary / RECORD, {**record, "checksum": json_digest(record)})
+        write_json(temporary / RECORD, signed(record))
     return folder
 
 
 def load_guard(folder: Path) -> Guard:
     """Read a guard's folder, checking that it is complete and unchanged; the code in it runs."""
     record = _checked_record(folder)
-    shape, threads = record["shape"], record["threads"]
+    threads = record["threads"]
     code = OwnCode(folder / CODE, record["code"])
     with code, limited_threads(threads):
         classifier = _classifier(record["classifier"], record, folder, "classifier.npz")
-        monitor = cast(Monitor, made_again("monitor", record["monitor"], str(folder)))
+        monitor: Monitor = made_again("monitor", record["monitor"], folder)
         classifier.resolve(monitor.needs, f"monitor '{monitor.name}'")
         calibration = Calibration.from_record(record["monitor"]["calibration"])
-        monitor.restore(read_arrays(folder / "monitor.npz"), classifier, calibration)
+        monitor.restore(read_npz(folder / "monitor.npz"), classifier, calibration)
         guard = Guard(
             classifier,
             monitor,
-            shape=(shape[0], shape[1], shape[2]),
-            policy=cast(Policy, made_again("policy", record["policy"], str(folder))),
+            shape=record["shape"],
+            policy=made_again("policy", record["policy"], folder),
             fallback=_fallback(record, folder),
             threads=threads,
             provenance=record["provenance"],
@@ -103,13 +193,20 @@ def _checked_record(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; expected one that `farm fit` wrote")
     path = folder / RECORD
-    record = read_record(path, SCHEMA, [*KEYS, "code", "files", "checksum"])
-    checksum = record.pop("checksum")
-    if json_digest(record) != checksum:
-        raise DataError(f"{path} was changed: its checksum differs from what it says")
+    record = read_record(path, SCHEMA, GuardForm)
+    check_signature(path, record)
+    if math.prod(record["shape"]) > MOST_PIXELS:
+        raise DataError(
+            f"{path}: shape is {record['shape']}; expected at most {MOST_PIXELS:,} numbers an image"
+        )
+    n_classes, thresholds = len(record["classes"]), record["monitor"]["calibration"]["per_class"]
+    if thresholds is not None and len(thresholds) != n_classes:
+        raise DataError(f"{path}: {len(thresholds)} thresholds for {n_classes} classes; expected one a class")
+    if record["fallback"]["name"] == SECOND and record["fallback"].get("classifier") is None:
+        raise DataError(f"{path}: fallback.classifier is missing; expected the second classifier")
     needed = ["classifier.npz", "monitor.npz", *(f"{CODE}/{file}" for file in record["code"])]
     check_files(folder, record["files"], needed)
-    return record
+    return {**record, "shape": tuple(record["shape"])}
 
 
 def _classifier_record(classifier: Classifier) -> dict[str, Any]:
@@ -125,13 +222,12 @@ def _classifier_record(classifier: Classifier) -> dict[str, Any]:
 
 def _classifier(saved: Mapping[str, Any], record: Mapping[str, Any], folder: Path, file: str) -> Classifier:
     """Make a classifier again; one that would give other outputs than the saved one is refused."""
-    model = cast(ModelSource, made_again("model", saved, str(folder)))
-    channels, height, width = record["shape"]
+    model: ModelSource = made_again("model", saved, folder)
     task = SavedClassifier(
-        name=record["provenance"].get("workload", {}).get("name", "unknown"),
+        name=record["provenance"]["workload"]["name"],
         classes=tuple(record["classes"]),
-        shape=(channels, height, width),
-        state=read_arrays(folder / file),
+        shape=record["shape"],
+        state=read_npz(folder / file),
     )
     try:
         classifier = model.restore(task)
@@ -180,3 +276,75 @@ def _differences(record: Mapping[str, Any]) -> tuple[str, ...]:
         for name, version in then.items()
         if version is not None and now.get(name) != version
     )
+
+
+def component_record(kind: Kind, component: Component) -> dict[str, Any]:
+    """Return what makes a component again."""
+    what = f"{kind} '{component.name}'"
+    named = _named(kind, component, what)
+    parameters = dict(component.parameters)
+    try:
+        plain = json.loads(json.dumps(parameters, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise RequirementError(
+            f"{what} cannot be saved, for a parameter cannot be written down as JSON: {error}"
+        ) from error
+    record = {"component": named, "name": component.name, "parameters": plain}
+    return record | {"owner": _owner(kind, named)}
+
+
+def made_again(kind: Kind, record: Mapping[str, Any], where: Path) -> Any:
+    """Make a component from its record."""
+    named, owner = record["component"], record["owner"]
+    try:
+        return registry.make(kind, named, record["parameters"], record["name"])
+    except UnknownNameError:
+        told = f" of the package {owner['package']} {owner['version']}" if owner else ""
+        raise DataError(
+            f"{where} needs the {kind} '{named}'{told}, which is not installed here; install it and try again"
+        ) from None
+
+
+def source_of(classifier: Classifier) -> ModelSource:
+    """Make the recipe again that a classifier tells it was made by."""
+    recipe = dict(classifier.recipe or {})
+    name = recipe.pop("name", None)
+    what = f"classifier '{classifier.name}' cannot be saved"
+    if name is None:
+        raise RequirementError(f"{what}: it was not made by a recipe; make it by name, as an experiment does")
+    try:
+        return registry.model(name, **recipe)
+    except UnknownNameError:
+        raise RequirementError(
+            f"{what}: no model is registered as '{name}'; make it by a registered name or by module:Class"
+        ) from None
+
+
+def _named(kind: Kind, component: Component, what: str) -> str:
+    """Return the name by which a component's class is found: a registered one, or `module:Class`."""
+    cls = type(component)
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    for entry in registry.entries(kind).values():
+        # Where a package lists a class need not be where it is defined; few bear the same name.
+        alike = entry.target.endswith(f":{cls.__qualname__}")
+        if alike and registry.component_class(kind, entry.name) is cls:
+            return entry.name
+    if cls.__module__ == "__main__" or "." in cls.__qualname__:
+        raise RequirementError(
+            f"{what} cannot be saved: its class {target} cannot be imported by name; move it to the top "
+            "level of a module of its own"
+        )
+    return target
+
+
+def _owner(kind: Kind, named: str) -> dict[str, str] | None:
+    """Return the installed package that a component comes from; None where it comes from no package."""
+    if ":" in named:
+        owners = packages_distributions().get(named.partition(":")[0].partition(".")[0], [])
+        owner = owners[0] if owners else ""
+    else:
+        owner = registry.entries(kind)[named].owner
+    try:
+        return {"package": owner, "version": version(owner)}
+    except (PackageNotFoundError, ValueError):
+        return None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,20 +25,54 @@ from farm.api import (
     StrArray,
     check_choice,
 )
-from farm.errors import DataError, ExperimentError, FarmError
-from farm.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
-from farm.guard.decision import Decision
-from farm.guard.following import cancelled_by, labels_by, safely
-from farm.guard.images import AnyImage, Input, as_input, is_single
+from farm.api.component import another
+from farm.errors import ExperimentError, FarmError
+from farm.guard.images import AnyImage, Input, as_inputs, as_tracks
 from farm.guard.own_code import OwnCode
-from farm.threads import ThreadLimit
+from farm.run.fallback import (
+    LAST,
+    Fallback,
+    LastAccepted,
+    NoFallback,
+    SecondClassifier,
+    another_fallback,
+    cancelled_by,
+    labels_by,
+    safely,
+)
+from farm.store.threads import ThreadLimit
 
 if TYPE_CHECKING:
-    from farm.config import Experiment
+    from farm.config.experiment import Experiment
 
 BATCH = 64
 """Of several images given at once, so many go through the classifier together."""
 WARM_UP = 3
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of one image."""
+
+    accepted: bool
+    label: str | None
+    """The class to act upon: the prediction, or where it is cancelled what the fallback says, if anything."""
+    predicted: str
+    confidence: float
+    score: float
+    threshold: float
+    alarm: bool
+    why: str
+    """One line about a cancelled prediction or an alarm; empty where there is nothing to say."""
+    explanation: Explanation
+    classifier_time_us: float
+    monitor_time_us: float
+    notes: tuple[str, ...] = ()
+    """What to know of the image itself, such as that it was stretched a lot to the classifier's size."""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {**asdict(self), "explanation": self.explanation.record(), "notes": list(self.notes)}
 
 
 class Guard:
@@ -44,8 +81,8 @@ class Guard:
     Calls in sequence are a stream: a policy and a monitor that looks back remember what came before, until
     `restart`. What looks back within tracks (a policy with `within: track`, the fallback `last`, the monitor
     `flicker`) needs to be told which images show one object, as `track`; without it each image stands alone.
-    A monitor that looks back sees images one at a time, any other up to 64 together. One guard is for one
-    stream, and so not for several threads at once.
+    A monitor that looks back sees images one at a time, any other up to 64 together. Calls from several
+    threads come one after another; a stream of its own for each of them is a `session`.
 
     Parameters
     ----------
@@ -65,7 +102,7 @@ class Guard:
     Examples
     --------
     >>> from farm.api import Context
-    >>> from farm.fitting import fit_monitors
+    >>> from farm.run.fitting import fit_monitors
     >>> from farm.testing.fakes import FakeMonitor, TinyModel, tiny_workload
     >>> workload = tiny_workload()
     >>> classifier, monitor = TinyModel().classifier(workload, Context()), FakeMonitor(name="doubt")
@@ -100,6 +137,8 @@ class Guard:
         """What to know of its decisions: what differs between here and where it was fitted and may change
         scores, and after a call without a track, who missed it."""
         self._limit = ThreadLimit(threads)
+        self._turn = RLock()
+        """Whose turn it is, among all sessions too: they share the network's hooks and a limit of threads."""
         self._seen = 0
         self._noted = False
         self._check()
@@ -133,12 +172,7 @@ class Guard:
         # Here, because nobody who loads a guard fits one.
         from farm.guard.fitting import fit_guard
 
-        if not isinstance(experiment, str | Path):
-            return fit_guard(experiment, Path(folder), monitor, cache=cache, progress=progress)
-        from farm.config import load_experiment
-
-        found, where = load_experiment(str(experiment), overrides)
-        return fit_guard(found, where, monitor, cache=cache, progress=progress)
+        return fit_guard(experiment, Path(folder), monitor, overrides, cache, progress)
 
     @classmethod
     def load(cls, folder: Path | str) -> Guard:
@@ -194,16 +228,14 @@ class Guard:
             time of its own.
         """
         check_choice("explain", explain, ("all", "cancelled", "none"))
-        single = is_single(image)
-        if track is None and not self._noted:
-            self._noted = True
-            self.notes += (self.untracked,) if self.untracked else ()
-        images: list[Any] = [image] if single else list(image)  # type: ignore[arg-type]
-        tracks = _tracks(track, len(images))
-        inputs = [as_input(one, self.shape, _name(one, i, single)) for i, one in enumerate(images)]
+        inputs, single = as_inputs(image, self.shape)
+        tracks = as_tracks(track, len(inputs))
         size = 1 if self.monitor.needs.order else BATCH
         decisions: list[Decision] = []
-        with self._limit.held(), self.code:
+        with self._turn, self._limit.held(), self.code:
+            if track is None and not self._noted:
+                self._noted = True
+                self.notes += (self.untracked,) if self.untracked else ()
             for start in range(0, len(inputs), size):
                 rows = slice(start, start + size)
                 decisions += self._decide(inputs[rows], None if tracks is None else tracks[rows], explain)
@@ -219,18 +251,38 @@ class Guard:
             who.append(f"monitor '{self.monitor.name}' (if it goes by tracks)")
         return f"no track is given: each image stands alone for {', '.join(who)}" if who else ""
 
+    def session(self) -> Guard:
+        """Return a guard for another stream: over the same classifier and fitted arrays, it begins anew.
+
+        It decides as a guard that was loaded for this stream alone. What remembers is its own: policy,
+        fallback, and a monitor that looks back, with a copy of its arrays since it may write to them. Any
+        other monitor is shared. Calls of all sessions come one after another.
+        """
+        own = copy(self)
+        with self._turn, self._limit.held(), self.code:
+            if self.monitor.needs.order:
+                arrays = {name: array.copy() for name, array in self.monitor.state.items()}
+                own.monitor = safely(f"monitor '{self.monitor.name}'", another, self.monitor)
+                own.monitor.restore(arrays, self.monitor.classifier, self.monitor.calibration)
+            own.policy = safely(f"policy '{self.policy.name}'", another, self.policy)
+            own.fallback = safely("the fallback", another_fallback, self.fallback)
+            own.notes = tuple(note for note in self.notes if note != self.untracked)
+            own._noted = False
+        own.restart()
+        return own
+
     def restart(self) -> None:
         """Forget what came before: a new stream begins."""
-        with self.code:
+        with self._turn, self.code:
             self.monitor.restart()
             safely(f"policy '{self.policy.name}'", self.policy.reset)
             safely("the fallback", self.fallback.reset)
-        self._seen = 0
+            self._seen = 0
 
     def warm_up(self) -> None:
         """Decide on a black image and forget it, so that the first real decision is as fast as the next."""
         black = Input(np.zeros(self.shape, np.float32))
-        with suppress(FarmError), self._limit.held(), self.code:
+        with suppress(FarmError), self._turn, self._limit.held(), self.code:
             for _ in range(WARM_UP):
                 self._decide([black], None, "all")
             # Nothing of it may be cancelled, and of a later image something.
@@ -251,9 +303,7 @@ class Guard:
         cancelled = cancelled_by(self.policy, verdict, seen)
         labels = labels_by(self.fallback, cancelled, seen, verdict.alarms)
         classes = self.classifier.classes
-        thresholds = verdict.thresholds
-        if not isinstance(thresholds, np.ndarray):
-            thresholds = np.full(len(images), thresholds)
+        thresholds = np.broadcast_to(verdict.thresholds, len(images))
         decisions = []
         for i in range(len(images)):
             alarm, off = bool(verdict.alarms[i]), bool(cancelled[i])
@@ -316,20 +366,3 @@ class Guard:
                     f"fallback '{second.name}' counts other classes than classifier "
                     f"'{self.classifier.name}'; expected the same, in the same order"
                 )
-
-
-def _tracks(track: Sequence[str] | str | None, n: int) -> StrArray | None:
-    if track is None:
-        return None
-    names = [track] * n if isinstance(track, str) else list(track) if isinstance(track, Iterable) else [track]
-    if wrong := [name for name in names if not isinstance(name, str)]:
-        raise DataError(f"track has {wrong[0]!r}; expected a name, or one name for each image")
-    if len(names) != n:
-        raise DataError(f"track has {len(names)} names for {n} images; expected one name, or one each")
-    return np.array(names, dtype=np.str_)
-
-
-def _name(image: Any, i: int, single: bool) -> str:
-    if isinstance(image, str | Path):
-        return str(image)
-    return "the image" if single else f"image {i}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,18 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from farm.api import Images, check_images
+from farm.api import Images, StrArray, check_images
 from farm.errors import DataError
-from farm.workloads.decoding import (
-    Layout,
-    Shape,
-    UnusableImage,
-    check_form,
-    decode,
-    header,
-    read_bytes,
-    to_pixels,
-)
+from farm.workloads.decoding import Layout, Shape, UnusableImage, check_form, opened, read_file, to_pixels
 
 AnyImage: TypeAlias = str | Path | Image.Image | NDArray[Any]
 """A file, a Pillow image, or an array: uint8 as H x W x C or H x W, float32 in [0, 1] as C x H x W."""
@@ -40,17 +31,34 @@ class Input(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def is_single(image: Any) -> bool:
-    """Say whether this is one image and not several; refuse what is neither."""
-    if isinstance(image, str | Path | Image.Image) or getattr(image, "ndim", 4) < 4:
-        return True
-    if isinstance(image, bytes | bytearray | memoryview | Mapping) or not isinstance(image, Iterable):
+def as_inputs(image: AnyImage | Iterable[AnyImage], shape: Shape) -> tuple[list[Input], bool]:
+    """Return one image or several in the form that the classifier takes, and whether it was one."""
+    single = isinstance(image, str | Path | Image.Image) or getattr(image, "ndim", 4) < 4
+    no_images = isinstance(image, bytes | bytearray | memoryview | Mapping) or not isinstance(image, Iterable)
+    if not single and no_images:
         raise DataError(f"the image is {_what(image)}; {EXPECTED}, or several of them")
-    return False
+    images: list[Any] = [image] if single else list(image)  # type: ignore[arg-type]
+    inputs = []
+    for i, one in enumerate(images):
+        name = "the image" if single else f"image {i}"
+        inputs.append(as_input(one, shape, str(one) if isinstance(one, str | Path) else name))
+    return inputs, single
+
+
+def as_tracks(track: Sequence[str] | str | None, n: int) -> StrArray | None:
+    """Return the track of each of n images, of one name for all or of one each; None where there is none."""
+    if track is None:
+        return None
+    names = [track] * n if isinstance(track, str) else list(track) if isinstance(track, Iterable) else [track]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise DataError(f"track has {wrong[0]!r}; expected a name, or one name for each image")
+    if len(names) != n:
+        raise DataError(f"track has {len(names)} names for {n} images; expected one name, or one each")
+    return np.array(names, dtype=np.str_)
 
 
 def as_input(image: AnyImage, shape: Shape, name: str) -> Input:
-    """Give one image as float32 in [0, 1], of this shape; `name` is what an error calls it.
+    """Return one image as float32 in [0, 1], of this shape; `name` is what an error calls it.
 
     Files, Pillow images and uint8 arrays are turned into grey or RGB and resized where they need it. Floats
     are taken for what a workload holds, and must have the very shape.
@@ -77,13 +85,10 @@ def as_input(image: AnyImage, shape: Shape, name: str) -> Input:
 
 
 def _pixels(image: AnyImage, shape: Shape) -> tuple[NDArray[np.uint8], tuple[str, ...]] | None:
-    """Give its pixels, and notes on how they were resized; None for an array that is not of 8 bits."""
-    layout = Layout(shape[1:], shape[0])
+    """Return its pixels, and notes on how they were resized; None for an array that is not of 8 bits."""
     if isinstance(image, str | Path):
-        data = read_bytes(str(image))
-        _, height, width = header(data)
-        return decode(data, shape, layout), _resized(height, width, shape)
-    if not isinstance(image, Image.Image):
+        image = opened(read_file(str(image)))
+    elif not isinstance(image, Image.Image):
         array = np.asarray(image)
         if array.dtype != np.uint8:
             return None
@@ -93,7 +98,8 @@ def _pixels(image: AnyImage, shape: Shape) -> tuple[NDArray[np.uint8], tuple[str
             )
         image = Image.fromarray(np.ascontiguousarray(array[:, :, 0] if array.shape[2:] == (1,) else array))
     check_form(image)
-    return to_pixels(image, shape, layout), _resized(image.height, image.width, shape)
+    pixels = to_pixels(image, shape, Layout(shape[1:], shape[0]))
+    return pixels, _resized(image.height, image.width, shape)
 
 
 def _resized(height: int, width: int, shape: Shape) -> tuple[str, ...]:

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import find_spec, spec_from_file_location
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
 from typing import Any, Self
 
-from farm.errors import DataError
 from farm.registry import OUR_PACKAGES
+from farm.store.identity.code import code_digest
 
-_TARGET = re.compile(r"([A-Za-z_]\w*)(\.\w+)*:[A-Za-z_]\w*")
+_TARGET = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")
 _PACKAGE = "__init__.py"
 _LOCK = RLock()
 """Two guards may each have a module of one name, but `sys.modules` has one place for it."""
 
 
 def needed_files(values: Any, folder: Path) -> list[str]:
-    """Give the source files in a folder that some component is made with, as paths from there.
+    """Return the source files in a folder that some component is made with, as paths from there.
 
     `values` are recipes. Whatever text in them names a `module:attribute` is looked for, with all that those
     modules import from the same folder. Call it where the folder is importable. Of a package all source
     files are taken. What is imported by a name that is put together at run time cannot be seen.
     """
     folder = folder.resolve()
-    found: dict[str, None] = {}
-    waiting = [match.group(1) for text in _texts(values) if (match := _TARGET.fullmatch(text))]
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name in OUR_PACKAGES:
-            continue
-        seen.add(name)
-        for file in _files_of(name, folder):
-            found[file.relative_to(folder).as_posix()] = None
-            waiting += _imports(file)
-    return sorted(found)
+    named = (text.partition(":")[0] for text in _texts(values) if _TARGET.fullmatch(text))
+    files = code_digest((), folder, imported=named).files
+    tops = {file.relative_to(folder).parts[0] for file in files if file.is_relative_to(folder)}
+    own = [folder / top for top in tops if top.removesuffix(".py") not in OUR_PACKAGES]
+    sources = (one.rglob("*.py") if (one / _PACKAGE).is_file() else [one] for one in own)
+    return sorted(
+        file.relative_to(folder).as_posix() for of in sources for file in of if file.suffix == ".py"
+    )
 
 
 class OwnCode:
@@ -105,36 +100,6 @@ def _texts(values: Any) -> Iterator[str]:
     elif isinstance(values, Iterable):
         for value in values:
             yield from _texts(value)
-
-
-def _files_of(name: str, folder: Path) -> list[Path]:
-    """Give a module's file, or a package's, where that is what an import of its name gives."""
-    single, package = folder / f"{name}.py", folder / name / _PACKAGE
-    if not (single.is_file() or package.is_file()):
-        return []
-    try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        return []
-    origin = Path(spec.origin).resolve() if spec and spec.origin else None
-    if origin == package.resolve():
-        return sorted(package.parent.rglob("*.py"))
-    return [single] if origin == single.resolve() else []
-
-
-def _imports(file: Path) -> list[str]:
-    """Give the top-level names that a source file imports, wherever in it."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, OSError) as error:
-        raise DataError(f"{file} cannot be read as Python: {error}") from error
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.append(node.module)
-    return [name.partition(".")[0] for name in names]
 
 
 def _module_name(file: str) -> str:

@@ -1,34 +1,124 @@
-"""How long a monitor keeps quiet while nothing is wrong, and how a measure changes along a stream."""
+"""Along a stream: how soon a monitor notices faults, how often it cries wolf, and its latest instances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
-from farm.api.component import check_number
 from farm.errors import ParameterError
-from farm.measures.delay import OUTSIDE, begun
-from farm.measures.detection import Counts, Wording
+from farm.measures.detection import OVERALL, Counts, mcc
 from farm.measures.measure import Measure, ratio, undefined
-from farm.oracle import OUTCOMES, OutcomeCodes
+from farm.measures.oracle import overall, tally
+
+OUTSIDE = -1
+"""The episode of an instance that belongs to none."""
+FEWEST_FOR_BOUND = 59
+"""From so many onsets on, the longest delay bounds the 95th percentile with 95 % confidence: 0.95^59 is
+below 0.05."""
+_NO_QUIET = "no ID instance before or between faults"
+
+
+def begun(episode: IntArray, is_ood: BoolArray) -> IntArray:
+    """Return each instance's episode from its onset on: the first OOD instance of what was planned.
+
+    Before it nothing is wrong yet, and an episode in which nothing is OOD is none.
+
+    Examples
+    --------
+    >>> begun(np.array([-1, 0, 0, 0, 1]), np.array([False, False, True, False, False])).tolist()
+    [-1, -1, 0, 0, -1]
+    """
+    place = np.arange(len(episode))
+    wrong = np.flatnonzero((episode != OUTSIDE) & is_ood)
+    numbers, first = np.unique(episode[wrong], return_index=True)
+    onset = np.full(int(episode.max(initial=0)) + 2, len(episode))
+    onset[numbers] = wrong[first]
+    return np.where((episode != OUTSIDE) & (place >= onset[episode]), episode, OUTSIDE)
+
+
+class Episodes:
+    """When things went wrong along a stream, found once for all monitors that watched it.
+
+    Examples
+    --------
+    >>> episode = np.array([-1, -1, 0, 0, -1, 1, 1])
+    >>> episodes = Episodes(episode, episode >= 0)
+    >>> alarm = np.array([True, False, False, True, False, False, False])
+    >>> episodes.delays(alarm).values.tolist(), episodes.false_alarms(alarm)
+    ([1.0, inf], FalseAlarms(quiet=3, alarms=1))
+    """
+
+    def __init__(self, episode: IntArray, is_ood: BoolArray) -> None:
+        episode = begun(episode, is_ood)
+        self.quiet = (episode == OUTSIDE) & ~is_ood
+        """The ID instances but for those between an onset and its episode's end."""
+        self._inside = np.flatnonzero(episode != OUTSIDE)
+        _, first, self._number = np.unique(episode[self._inside], return_index=True, return_inverse=True)
+        self._onset = self._inside[first]
+
+    def delays(self, alarm: BoolArray) -> Delays:
+        """Find each episode's first alarm at or after its onset."""
+        heard = np.full(len(self._onset), np.inf)
+        alarmed = alarm[self._inside]
+        # Backwards: of several alarms in an episode the one written last is the first that was raised.
+        heard[self._number[alarmed][::-1]] = self._inside[alarmed][::-1]
+        return Delays(heard - self._onset)
+
+    def false_alarms(self, alarm: BoolArray) -> FalseAlarms:
+        """Count alarms on ID instances, but for those between an onset and its episode's end."""
+        return FalseAlarms(int(np.count_nonzero(self.quiet)), int(np.count_nonzero(alarm & self.quiet)))
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Delays of all onsets, in instances; one that was missed is censored: infinite, and not left out.
+
+    A delay of 0 is an alarm at the onset itself. An alarm before an onset belongs to no episode, and is a
+    false one.
+    """
+
+    values: FloatArray
+
+    @property
+    def n(self) -> int:
+        """How many onsets there were."""
+        return len(self.values)
+
+    @property
+    def missed(self) -> int:
+        """How many of them nobody noticed while they lasted."""
+        return int(np.isinf(self.values).sum())
+
+    def quantile(self, q: float) -> Measure:
+        """Return the delay that the share q of all onsets does not exceed."""
+        if not self.n:
+            return undefined("the stream has no onset")
+        return self._smallest(max(int(np.ceil(q * self.n - 1e-9)), 1))
+
+    def bound_of_p95(self) -> Measure:
+        """Bound the 95th percentile from above, with 95 % confidence, whatever the distribution."""
+        if self.n < FEWEST_FOR_BOUND:
+            return undefined(f"{self.n} onsets; a bound needs at least {FEWEST_FOR_BOUND}")
+        # The r-th smallest is a bound if fewer than r of n fall below the percentile with probability 0.95.
+        from scipy.special import bdtr  # whose loading takes a fifth of a second
+
+        below = bdtr(np.arange(self.n), self.n, 0.95)
+        return self._smallest(min(int(np.searchsorted(below, 0.95)) + 1, self.n))
+
+    def _smallest(self, rank: int) -> Measure:
+        value = float(np.sort(self.values)[rank - 1])
+        missed = f"{self.missed} of {self.n} onsets were missed"
+        return undefined(missed) if np.isinf(value) else Measure(value)
 
 
 @dataclass(frozen=True, slots=True)
 class FalseAlarms:
-    """Alarms on ID instances before or between faults; counts of several streams add up.
-
-    Each alarm counts, also one that follows another at once.
+    """Alarms on ID instances before or between faults. Each counts, also one that follows another at once.
 
     Examples
     --------
-    >>> episode = np.array([-1, -1, -1, -1, 0, 0])
-    >>> seen = FalseAlarms.of(episode, episode >= 0, np.array([True, False, True, False, True, True]))
-    >>> seen.mean_time.value
-    2.0
     >>> seen = FalseAlarms(quiet=300, alarms=0)
     >>> seen.mean_time.reason, round(seen.mean_time_low().value, 1)
     ('no false alarm in 300 quiet instances', 100.1)
@@ -39,20 +129,16 @@ class FalseAlarms:
     alarms: int
     """How many of them raised an alarm."""
 
-    @classmethod
-    def of(cls, episode: IntArray, is_ood: BoolArray, alarm: BoolArray) -> FalseAlarms:
-        """Count along a whole stream, its instances in order."""
-        quiet = (begun(episode, is_ood) == OUTSIDE) & ~is_ood
-        return cls(int(np.count_nonzero(quiet)), int(np.count_nonzero(alarm & quiet)))
-
-    def __add__(self, other: FalseAlarms) -> FalseAlarms:
-        return FalseAlarms(self.quiet + other.quiet, self.alarms + other.alarms)
+    @property
+    def per_1000(self) -> Measure:
+        """Alarms a thousand quiet instances."""
+        return Measure(1000.0 * (self.alarms / self.quiet)) if self.quiet else undefined(_NO_QUIET)
 
     @property
     def mean_time(self) -> Measure:
         """Mean time between false alarms, in quiet instances; undefined if there was none."""
         if not self.quiet:
-            return undefined("no ID instance before or between faults")
+            return undefined(_NO_QUIET)
         return ratio(self.quiet, self.alarms, f"no false alarm in {self.quiet} quiet instances")
 
     def mean_time_low(self, level: float = 0.95) -> Measure:
@@ -67,69 +153,60 @@ class FalseAlarms:
         if not 0 < level < 1:
             raise ParameterError(f"mean_time_low: level = {level}; expected a number between 0 and 1")
         if not self.quiet:
-            return undefined("no ID instance before or between faults")
+            return undefined(_NO_QUIET)
         # So many alarms are as few as these, or fewer, with probability 1 - level.
+        from scipy.special import gammaincinv
+
         most = float(gammaincinv(self.alarms + 1, level))
         return Measure(self.quiet / most)
 
 
-@dataclass(frozen=True)
-class Series:
-    """A measure of the latest instances, at regular places along a stream."""
-
-    at: IntArray
-    """How many instances had passed."""
-    n: IntArray
-    """How many of them it is a measure of: fewer at the start."""
-    measures: tuple[Measure, ...]
-
-    @property
-    def values(self) -> FloatArray:
-        """The numbers alone; NaN where undefined."""
-        return np.array([measure.value for measure in self.measures], dtype=np.float64)
-
-
-def windowed_series(
-    codes: OutcomeCodes,
-    measure: Callable[[Counts], Measure],
-    *,
-    size: int,
-    step: int,
-    wording: Wording | None = None,
-) -> Series:
-    """Measure the latest `size` instances each time another `step` have passed.
+class Window:
+    """The outcomes and alarms of the latest instances.
 
     Parameters
     ----------
-    codes
-        The outcomes of the specific or the overall task along the stream, in order.
-    measure
-        What becomes of their counts: any function of `Counts`.
-    size, step
-        In instances. The end of the stream is left out where it falls short of a step.
-    wording
-        How reasons speak of positives and flags.
+    size
+        How many instances it holds.
 
     Examples
     --------
-    >>> from farm.measures.detection import recall
-    >>> from farm.oracle import specific
-    >>> codes = specific(np.array([True, True, False, False]), is_ood=np.ones(4, dtype=bool))
-    >>> series = windowed_series(codes, recall, size=2, step=1)
-    >>> series.at.tolist(), series.values.tolist()
-    ([1, 2, 3, 4], [1.0, 1.0, 0.5, 0.0])
+    >>> window = Window(3)
+    >>> alarm = np.array([True, False, True, True])
+    >>> window.add(np.array([1, 1, -1, -1]), np.array([1, 1, 0, 0]), alarm, cancelled=alarm)
+    >>> window.alarm_rate.value, window.overall_mcc.value
+    (0.6666666666666666, 1.0)
     """
-    check_number("windowed_series: size", size, low=1, whole=True)
-    check_number("windowed_series: step", step, low=1, whole=True)
-    at = np.arange(step, len(codes) + 1, step)
-    start = np.maximum(at - size, 0)
-    counted = {}
-    for code, name in enumerate(OUTCOMES):
-        so_far = np.append(0, np.cumsum(codes == code))
-        counted[name] = (so_far[at] - so_far[start]).tolist()
-    said = Wording() if wording is None else wording
-    found = tuple(
-        measure(Counts(**{name: counts[i] for name, counts in counted.items()}, wording=said))
-        for i in range(len(at))
-    )
-    return Series(at, at - start, found)
+
+    def __init__(self, size: int) -> None:
+        self._outcome = np.full(size, -1, dtype=np.int64)
+        self._alarm = np.zeros(size, dtype=np.bool_)
+        self._seen = 0
+
+    def add(self, label: IntArray, predicted: IntArray, alarm: BoolArray, cancelled: BoolArray) -> None:
+        """Take down a batch."""
+        size = len(self._outcome)
+        found = overall(cancelled, label, predicted)[-size:]
+        place = (self._seen + np.arange(len(label)))[-size:] % size
+        self._outcome[place], self._alarm[place] = found, alarm[-size:]
+        self._seen += len(label)
+
+    @property
+    def n(self) -> int:
+        """How many instances it holds by now."""
+        return min(self._seen, len(self._outcome))
+
+    @property
+    def overall_mcc(self) -> Measure:
+        """The overall MCC of what it holds."""
+        if not self.n:
+            return undefined("no instances")
+        counted = tally(self._outcome[self._outcome >= 0].astype(np.uint8))
+        return mcc(Counts(**counted, wording=OVERALL))
+
+    @property
+    def alarm_rate(self) -> Measure:
+        """The share of what it holds that raised an alarm."""
+        if not self.n:
+            return undefined("no instances")
+        return Measure(float(self._alarm[self._outcome >= 0].mean()))

@@ -1,4 +1,4 @@
-"""Whether a classifier is as often right as its confidence says."""
+"""How good a classifier's probabilities are, and whether it is as often right as its confidence says."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from farm.api.arrays import BoolArray, Features, FloatArray, IntArray
+from farm.api.arrays import NO_ANSWER, BoolArray, Features, FloatArray, IntArray, check_labels
 from farm.api.component import check_choice, check_number
 from farm.errors import DataError
-from farm.measures.intervals import wilson
-from farm.measures.measure import Measure, ratio, undefined
-from farm.measures.probabilities import TOLERANCE, accuracy, brier_mean, brier_sum, nll
+from farm.measures.measure import Measure, ratio, undefined, wilson
+from farm.measures.oracle import should_be_cancelled
 from farm.measures.ranking import Separation
-from farm.oracle import should_be_cancelled
 
 Equal: TypeAlias = Literal["width", "mass"]
 """What the bins have in common: how wide they are, or how many instances they hold."""
 
+TOLERANCE = 1e-4
+"""By how much probabilities may miss [0, 1], and their sum 1: single precision is allowed for."""
 BINS = 10
 
 
@@ -120,10 +120,66 @@ def confidence_auroc(confidence: Features, right: BoolArray) -> Measure:
     return Separation(sure[~right], sure[right]).auroc()
 
 
+def brier_sum(probabilities: Features, label: IntArray) -> Measure:
+    """Squared distance to the truth, summed over classes: from 0 to 2.
+
+    Examples
+    --------
+    >>> round(brier_sum(np.array([[0.7, 0.2, 0.1]]), np.array([0])).value, 4)
+    0.14
+    """
+    if why := _unscorable(probabilities, label):
+        return undefined(why)
+    of_label = _of_label(probabilities, label)
+    # Without a table of ones and zeros as large as the probabilities.
+    squares = np.einsum("ij,ij->i", probabilities, probabilities, dtype=np.float64)
+    others = np.maximum(squares - of_label**2, 0.0)
+    return Measure(float(np.mean((1 - of_label) ** 2 + others)))
+
+
+def brier_mean(probabilities: Features, label: IntArray) -> Measure:
+    """Squared distance to the truth, averaged over classes: from 0 to 2 / classes.
+
+    Publications give either this or the sum under the one name of Brier score.
+
+    Examples
+    --------
+    >>> round(brier_mean(np.array([[0.7, 0.2, 0.1]]), np.array([0])).value, 4)
+    0.0467
+    """
+    total = brier_sum(probabilities, label)
+    return Measure(total.value / probabilities.shape[1]) if total.defined else total
+
+
+def nll(probabilities: Features, label: IntArray, *, floor: float | None = None) -> Measure:
+    """Negative log-likelihood: the mean of -log of the right class's probability.
+
+    A right class of probability 0 makes it infinite, which is reported as undefined; probabilities that
+    saturate in single precision do that. A `floor` replaces smaller ones: the value then depends on it.
+
+    Examples
+    --------
+    >>> round(nll(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 1])).value, 4)
+    0.4904
+    >>> nll(np.array([[1.0, 0.0]]), np.array([1])).reason
+    'infinite: the right class has probability 0 for 1 of 1 instances'
+    """
+    if floor is not None:
+        check_number("nll: floor", floor, above=0, high=1)
+    if why := _unscorable(probabilities, label):
+        return undefined(why)
+    of_label = np.maximum(_of_label(probabilities, label), 0.0 if floor is None else floor)
+    impossible = int(np.count_nonzero(of_label == 0))
+    if impossible:
+        n = len(label)
+        return undefined(f"infinite: the right class has probability 0 for {impossible:,} of {n:,} instances")
+    return Measure(float(-np.mean(np.log(of_label))))
+
+
 def calibration_measures(
     probabilities: Features, label: IntArray, *, bins: int = BINS, floor: float | None = None
 ) -> dict[str, Measure]:
-    """Give all of it, of a classifier that predicts its most probable class.
+    """Return all of it, of a classifier that predicts its most probable class.
 
     Examples
     --------
@@ -136,7 +192,9 @@ def calibration_measures(
     right = ~should_be_cancelled(label, probabilities.argmax(axis=1))
     why = _unknown(confidence, right)
     return {
-        "accuracy": undefined(why) if why else accuracy(right),
+        "accuracy": undefined(why)
+        if why
+        else ratio(int(np.count_nonzero(right)), len(right), "no instances"),
         "brier_mean": brier_mean(probabilities, label),
         "brier_sum": total,
         "nll": nll(probabilities, label, floor=floor),
@@ -153,7 +211,7 @@ def _unknown(confidence: Features, right: BoolArray) -> str | None:
         raise DataError(f"{n} confidences for {len(right)} predictions; expected as many")
     if n and not missing:
         return None
-    return f"the confidence is missing for {missing} of {n} instances" if n else "no instances"
+    return f"the confidence is missing for {missing:,} of {n:,} instances" if n else "no instances"
 
 
 def _checked(confidence: Features) -> FloatArray:
@@ -165,9 +223,36 @@ def _checked(confidence: Features) -> FloatArray:
 
 
 def _ends(confidence: FloatArray, bins: int, equal: Equal) -> FloatArray:
-    """Give the bins' ends; those of equal mass are confidences that occur, so that no bin is empty."""
+    """Return the bins' ends; those of equal mass are confidences that occur, so that no bin is empty."""
     if equal == "width":
         return np.linspace(0.0, 1.0, bins + 1)
     ranked = np.sort(confidence)
     last = [-(-number * len(ranked) // bins) - 1 for number in range(1, bins + 1)]
     return np.append(ranked[0], np.unique(ranked[last]))
+
+
+def _unscorable(probabilities: Features, label: IntArray) -> str | None:
+    """Say why probabilities cannot be scored; refuse what are none."""
+    if probabilities.ndim != 2 or len(probabilities) != len(label):
+        shape = probabilities.shape
+        raise DataError(f"probabilities of shape {shape}, {len(label)} labels; expected instances x classes")
+    n = len(label)
+    if n == 0:
+        return "no instances"
+    check_labels(label, probabilities.shape[1], "probabilities", no_answer=True)
+    missing = int(np.isnan(probabilities).any(axis=1).sum())
+    if missing:
+        return f"the probabilities are missing for {missing:,} of {n:,} instances"
+    low, high = float(probabilities.min()), float(probabilities.max())
+    if low < -TOLERANCE or high > 1 + TOLERANCE:
+        raise DataError(f"probabilities go from {low:g} to {high:g}; expected numbers from 0 to 1")
+    off = np.abs(probabilities.sum(axis=1, dtype=np.float64) - 1)
+    if off.max() > TOLERANCE:
+        at = int(off.argmax())
+        raise DataError(f"the probabilities of instance {at} are off a sum of 1 by {off[at]:.3g}; expected 1")
+    without = int(np.count_nonzero(label == NO_ANSWER))
+    return f"{without:,} of {n:,} instances have no right answer" if without else None
+
+
+def _of_label(probabilities: Features, label: IntArray) -> FloatArray:
+    return probabilities[np.arange(len(label)), label].astype(np.float64)

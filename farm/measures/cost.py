@@ -12,8 +12,12 @@ from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, check_la
 from farm.api.component import check_number
 from farm.errors import DataError, ParameterError, suggestion
 from farm.measures.measure import Measure, ratio
-from farm.oracle import should_be_cancelled
+from farm.measures.oracle import should_be_cancelled
 
+MOST = 1e15
+"""No price is higher: sums of such are still numbers."""
+EXAMPLE = "{wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: {pedestrian: 1000}}"
+"""Prices in YAML, to show what is expected."""
 Key: TypeAlias = str | int
 """A class by its name or its number, a group by its name, or -1: instances without a right answer."""
 
@@ -55,15 +59,15 @@ class Costs:
 
     def __post_init__(self) -> None:
         for name in ("wrong", "cancelled_right", "cancelled_wrong"):
-            check_number(f"costs.{name}", getattr(self, name), low=0)
+            check_number(f"costs.{name}", getattr(self, name), low=0, high=MOST)
         for name in ("by_label", "by_pair", "groups"):
             _check_mapping(f"costs.{name}", getattr(self, name))
         for label, price in self.by_label.items():
-            check_number(f"costs.by_label.{label}", price, low=0)
+            check_number(f"costs.by_label.{label}", price, low=0, high=MOST)
         for label, row in self.by_pair.items():
             _check_mapping(f"costs.by_pair.{label}", row)
             for predicted, price in row.items():
-                check_number(f"costs.by_pair.{label}.{predicted}", price, low=0)
+                check_number(f"costs.by_pair.{label}.{predicted}", price, low=0, high=MOST)
         for name, members in self.groups.items():
             if isinstance(members, str) or not isinstance(members, Sequence) or not members:
                 raise ParameterError(f"costs.groups.{name} is {members!r}; expected a list of classes")
@@ -77,11 +81,11 @@ class Costs:
             raise ParameterError(f"costs has no '{unknown[0]}'; {suggestion(str(unknown[0]), known)}")
         for name in ("wrong", "cancelled_right"):
             if name not in given:
-                raise ParameterError(f"costs.{name} is missing; expected a number of at least 0")
+                raise ParameterError(f"costs.{name} is missing; expected a number, as in {EXAMPLE}")
         return cls(**given)
 
     def table(self, classes: Sequence[str]) -> FloatArray:
-        """Give the cost of acting on each decision (column) by label (row); the last row is label -1."""
+        """Return the cost of acting on each decision (column) by label (row); the last row is label -1."""
         table = np.full((len(classes) + 1, len(classes)), float(self.wrong))
         names = _Names(classes, self.groups)
         for rows, price in names.by_particularity(self.by_label, "by_label"):
@@ -102,7 +106,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class CostTally:
-    """Summed costs of a monitor, of having none, and of the perfect one. Parts add up.
+    """Summed costs of a monitor, of having none, and of the perfect one.
 
     The perfect monitor cancels what is wrong and nothing else, even where acting would have been cheaper.
 
@@ -154,14 +158,6 @@ class CostTally:
             perfect=float(costs.cancelled_wrong) * int(np.count_nonzero(wrong)),
         )
 
-    def __add__(self, other: CostTally) -> CostTally:
-        return CostTally(
-            self.n + other.n,
-            self.monitor + other.monitor,
-            self.without + other.without,
-            self.perfect + other.perfect,
-        )
-
     @property
     def mean(self) -> Measure:
         """Mean cost an instance with this monitor."""
@@ -203,7 +199,7 @@ class _Names:
             self._groups[group] = numbers
 
     def by_particularity(self, entries: Mapping[Key, Any], where: str) -> Iterator[tuple[list[int], Any]]:
-        """Give each entry's rows, those of groups first: what comes later overwrites."""
+        """Return each entry's rows, those of groups first: what comes later overwrites."""
         for key, value in entries.items():
             if key in self._groups:
                 yield self._groups[str(key)], value

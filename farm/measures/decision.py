@@ -8,7 +8,7 @@ from farm.api.arrays import BoolArray, IntArray
 from farm.api.randomness import generator
 from farm.measures.detection import SPECIFIC, Counts, Wording
 from farm.measures.measure import Measure, ratio, undefined
-from farm.oracle import outcomes, tally
+from farm.measures.oracle import outcomes, tally
 
 
 def balanced_accuracy(counts: Counts) -> Measure:

@@ -7,11 +7,13 @@ sets; precision, F1 and MCC only at an equal share of positives.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
-from farm.measures.intervals import wilson
-from farm.measures.measure import Measure, ratio, undefined
+import numpy as np
+
+from farm.api.arrays import FloatArray
+from farm.measures.many import MANY
+from farm.measures.measure import Bounded, Measure, defined_or, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,18 @@ class Counts:
             self.tp + other.tp, self.fp + other.fp, self.tn + other.tn, self.fn + other.fn, self.wording
         )
 
+    @property
+    def matrix(self) -> FloatArray:
+        """The counts in the order of the outcome codes."""
+        return np.array([self.tn, self.fp, self.fn, self.tp], dtype=np.float64)
+
     def none(self, what: str) -> str:
         """Say that no instance is, or was, `what`."""
-        return f"none of the {self.n} instances {what}" if self.n else "no instances"
+        return f"none of the {self.n:,} instances {what}" if self.n else "no instances"
 
     def each(self, what: str) -> str:
         """Say that every instance is, or was, `what`."""
-        return f"each of the {self.n} instances {what}" if self.n else "no instances"
+        return f"each of the {self.n:,} instances {what}" if self.n else "no instances"
 
 
 def mcc(counts: Counts) -> Measure:
@@ -80,40 +87,32 @@ def mcc(counts: Counts) -> Measure:
     >>> mcc(Counts(tp=5, fp=0, tn=5, fn=0)).value
     1.0
     >>> mcc(Counts(tp=0, fp=0, tn=4999, fn=1)).reason
-    'none of the 5000 instances was flagged'
+    'none of the 5,000 instances was flagged'
     """
     c = counts
-    if c.positive == 0:
-        return undefined(c.none(c.wording.positive))
-    if c.positive == c.n:
-        return undefined(c.each(c.wording.positive))
-    if c.flagged == 0:
-        return undefined(c.none(c.wording.flagged))
-    if c.flagged == c.n:
-        return undefined(c.each(c.wording.flagged))
-    margins = c.positive * (c.n - c.positive) * c.flagged * (c.n - c.flagged)
-    # Rounding may carry a perfect score past the end by one last bit.
-    return Measure(min(max((c.tp * c.tn - c.fp * c.fn) / math.sqrt(margins), -1.0), 1.0))
+    one_truth = c.positive in (0, c.n)
+    number, what = (c.positive, c.wording.positive) if one_truth else (c.flagged, c.wording.flagged)
+    return of_one("mcc", c, c.each(what) if number else c.none(what))
 
 
 def fpr(counts: Counts) -> Measure:
     """Share of the negatives that were flagged: false alarms."""
-    return ratio(counts.fp, counts.fp + counts.tn, counts.each(counts.wording.positive))
+    return of_one("fpr", counts, counts.each(counts.wording.positive))
 
 
 def fnr(counts: Counts) -> Measure:
     """Share of the positives that were not flagged: misses."""
-    return ratio(counts.fn, counts.positive, counts.none(counts.wording.positive))
+    return of_one("fnr", counts, counts.none(counts.wording.positive))
 
 
 def precision(counts: Counts) -> Measure:
     """Share of the flagged that are positive."""
-    return ratio(counts.tp, counts.flagged, counts.none(counts.wording.flagged))
+    return of_one("precision", counts, counts.none(counts.wording.flagged))
 
 
 def recall(counts: Counts) -> Measure:
     """Share of the positives that were flagged."""
-    return ratio(counts.tp, counts.positive, counts.none(counts.wording.positive))
+    return of_one("recall", counts, counts.none(counts.wording.positive))
 
 
 def micro_f1(counts: Counts) -> Measure:
@@ -122,7 +121,7 @@ def micro_f1(counts: Counts) -> Measure:
     Each mistake is one class's false positive and the other's false negative, so pooled precision, pooled
     recall and accuracy are one number.
     """
-    return ratio(counts.tp + counts.tn, counts.n, "no instances")
+    return of_one("micro_f1", counts)
 
 
 def weighted_f1(counts: Counts) -> Measure:
@@ -135,55 +134,43 @@ def weighted_f1(counts: Counts) -> Measure:
     >>> round(weighted_f1(Counts(tp=3070, fp=720, tn=280, fn=379)).value, 2)
     0.73
     """
-    c = counts
-    if c.n == 0:
-        return undefined("no instances")
-    mistakes = c.fp + c.fn
-    # A class without members has weight 0, whatever its F1: this is the only division by 0 there could be.
-    positives = c.positive * 2 * c.tp / (2 * c.tp + mistakes) if c.positive else 0.0
-    negatives = (c.n - c.positive) * 2 * c.tn / (2 * c.tn + mistakes) if c.n > c.positive else 0.0
-    return Measure((positives + negatives) / c.n)
+    return of_one("weighted_f1", counts)
 
 
 def error(counts: Counts) -> Measure:
     """Share of the instances on which the verdict was wrong."""
-    return ratio(counts.fp + counts.fn, counts.n, "no instances")
+    return of_one("error", counts)
 
 
-def safety_gain(overall: Counts) -> Measure:
-    """Share of all decisions that were wrong and cancelled. With the residual hazard: the error rate."""
-    return ratio(overall.tp, overall.n, "no instances")
+def of_one(name: str, counts: Counts, reason: str = "no instances") -> Measure:
+    """Take a measure of `farm.measures.many` of one matrix; `reason` says why it may be undefined."""
+    return defined_or(float(MANY[name](counts.matrix)), reason)
 
 
-def residual_hazard(overall: Counts) -> Measure:
-    """Share of all decisions that were wrong and let through."""
-    return ratio(overall.fn, overall.n, "no instances")
-
-
-def availability_cost(overall: Counts) -> Measure:
-    """Share of all decisions that were right and cancelled nevertheless."""
-    return ratio(overall.fp, overall.n, "no instances")
-
-
-def detection_measures(counts: Counts, level: float = 0.95) -> dict[str, Measure]:
-    """Give all measures of one binary task, the error with its Wilson interval.
+def detection_measures(counts: Counts) -> dict[str, Measure]:
+    """Return all measures of one binary task.
 
     Examples
     --------
     >>> measures = detection_measures(Counts(tp=8, fp=1, tn=9, fn=2))
-    >>> {name: round(measures[name].value, 2) for name in ("mcc", "error", "wilson_low", "wilson_high")}
-    {'mcc': 0.7, 'error': 0.15, 'wilson_low': 0.05, 'wilson_high': 0.36}
+    >>> {name: round(measures[name].value, 2) for name in ("mcc", "fpr", "fnr", "error")}
+    {'mcc': 0.7, 'fpr': 0.1, 'fnr': 0.2, 'error': 0.15}
     """
-    low, high = wilson(counts.fp + counts.fn, counts.n, level)
-    return {
-        "mcc": mcc(counts),
-        "fpr": fpr(counts),
-        "fnr": fnr(counts),
-        "precision": precision(counts),
-        "recall": recall(counts),
-        "micro_f1": micro_f1(counts),
-        "weighted_f1": weighted_f1(counts),
-        "error": error(counts),
-        "wilson_low": low,
-        "wilson_high": high,
-    }
+    forms = (mcc, fpr, fnr, precision, recall, micro_f1, weighted_f1, error)
+    return {form.__name__: form(counts) for form in forms}
+
+
+def rates(counts: Counts, level: float = 0.95) -> tuple[Bounded, Bounded]:
+    """Return FPR and FNR with Wilson's intervals.
+
+    Examples
+    --------
+    >>> fpr, fnr = rates(Counts(tp=0, fp=1, tn=3, fn=0))
+    >>> fpr.value.value, fnr.low.reason
+    (0.25, 'none of the 4 instances is positive')
+    """
+    c = counts
+    return (
+        share(c.fp, c.fp + c.tn, c.each(c.wording.positive), level),
+        share(c.fn, c.positive, c.none(c.wording.positive), level),
+    )

@@ -92,7 +92,7 @@ class Histogram:
         return Histogram(*bins, self.missing + other.missing, shift, self.most)
 
     def quantile(self, share: float) -> tuple[Measure, Measure]:
-        """Give the quantile as `np.quantile` does by default, and by how much it may be wrong at most.
+        """Return the quantile as `np.quantile` does by default, and by how much it may be wrong at most.
 
         Examples
         --------
@@ -129,7 +129,7 @@ def between(low: float, high: float, share: float) -> float:
 
 
 def middle(low: float, high: float) -> tuple[Measure, Measure]:
-    """Give the middle of what a value lies between, and the distance from it to either end."""
+    """Return the middle of what a value lies between, and the distance from it to either end."""
     if low == high:
         return Measure(low), Measure(0.0)
     return Measure((low + high) / 2), Measure((high - low) / 2)

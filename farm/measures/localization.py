@@ -15,8 +15,7 @@ from scipy.special import ndtr
 from farm.api.arrays import FloatArray
 from farm.api.component import check_number
 from farm.errors import DataError, ParameterError
-from farm.measures.intervals import wilson
-from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.measure import Measure, ratio, undefined, wilson
 
 LEVELS = tuple(number / 10 for number in range(1, 11))
 """The upper ends of ten equal bins. The last holds whatever was predicted, and so lessens an error."""
@@ -86,7 +85,7 @@ def mean_iou(predicted: FloatArray, target: FloatArray) -> Measure:
         return undefined(why)
     empty = int(np.isnan(each).sum())
     if empty:
-        return undefined(f"the target has no area for {empty} of {len(each)} instances")
+        return undefined(f"the target has no area for {empty:,} of {len(each):,} instances")
     return Measure(float(each.mean()))
 
 
@@ -205,13 +204,13 @@ def _why_not(predicted: FloatArray, target: FloatArray, spread: FloatArray | Non
         return "no instances"
     missing = int((~np.isfinite(given).all(axis=0)).reshape(n, -1).any(axis=1).sum())
     if missing:
-        return f"a number is missing for {missing} of {n} instances"
+        return f"a number is missing for {missing:,} of {n:,} instances"
     if spread is None:
         return None
     if (spread < 0).any():
         raise DataError(f"the least spread is {spread.min():g}; expected standard deviations above 0")
     certain = int((spread == 0).reshape(n, -1).any(axis=1).sum())
-    return f"the spread is 0 for {certain} of {n} instances" if certain else None
+    return f"the spread is 0 for {certain:,} of {n:,} instances" if certain else None
 
 
 def _check_shapes(*arrays: FloatArray) -> None:

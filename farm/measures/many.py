@@ -1,7 +1,10 @@
-"""The measures of many confusion matrices at once, for resampling and for re-weighting.
+"""The measures of counts, defined once: of many confusion matrices at a time, or of one.
 
 The last axis holds tn, fp, fn and tp, the order of the outcome codes: counts, or shares of any whole. What is
-undefined is NaN; the reason is the business of `farm.measures.detection`, whose functions these equal.
+undefined is NaN. `farm.measures.detection` takes them of one matrix, and knows the reason.
+
+Measures of decisions follow from four sums: of all instances, of those that the classifier gets wrong, and of
+those on which a wrong or a right decision was acted upon, a fallback's among them.
 """
 
 from __future__ import annotations
@@ -12,12 +15,17 @@ import numpy as np
 
 from farm.api.arrays import FloatArray
 
+_LEAST = 1e-290
+"""Products below it lose digits."""
+
 
 def mcc(matrices: FloatArray) -> FloatArray:
     """Matthews correlation coefficient."""
     tn, fp, fn, tp = _columns(matrices)
-    # The root of each half: shares may be so small that the product of all four margins is 0.
-    spread = np.sqrt((tp + fn) * (tn + fp)) * np.sqrt((tp + fp) * (tn + fn))
+    positive, flagged = (tp + fn) * (tn + fp), (tp + fp) * (tn + fn)
+    margins = positive * flagged
+    # The root of each half: shares may be so small that the product of all four margins is next to 0.
+    spread = np.where(margins > _LEAST, np.sqrt(margins), np.sqrt(positive) * np.sqrt(flagged))
     return np.clip(_ratio(tp * tn - fp * fn, spread), -1.0, 1.0)
 
 
@@ -56,8 +64,8 @@ def weighted_f1(matrices: FloatArray) -> FloatArray:
     tn, fp, fn, tp = _columns(matrices)
     mistakes = fp + fn
     # A class without members has weight 0, whatever its F1.
-    positives = (tp + fn) * np.nan_to_num(_ratio(2 * tp, 2 * tp + mistakes))
-    negatives = (tn + fp) * np.nan_to_num(_ratio(2 * tn, 2 * tn + mistakes))
+    positives = np.nan_to_num(_ratio((tp + fn) * 2 * tp, 2 * tp + mistakes))
+    negatives = np.nan_to_num(_ratio((tn + fp) * 2 * tn, 2 * tn + mistakes))
     return _ratio(positives + negatives, matrices.sum(axis=-1))
 
 
@@ -79,38 +87,45 @@ def flagged(matrices: FloatArray) -> FloatArray:
     return _ratio(fp + tp, matrices.sum(axis=-1))
 
 
-def safety_gain(matrices: FloatArray) -> FloatArray:
-    """Share of all decisions that were wrong and cancelled."""
-    return _ratio(matrices[..., 3], matrices.sum(axis=-1))
+def coverage(sums: FloatArray) -> FloatArray:
+    """Share of the instances on which a decision was acted upon."""
+    n, _, wrong, right = _columns(sums)
+    return _ratio(wrong + right, n)
 
 
-def residual_hazard(matrices: FloatArray) -> FloatArray:
-    """Share of all decisions that were wrong and let through."""
-    return _ratio(matrices[..., 2], matrices.sum(axis=-1))
+def accepted_accuracy(sums: FloatArray) -> FloatArray:
+    """Share of right ones among the decisions acted upon."""
+    _, _, wrong, right = _columns(sums)
+    return _ratio(right, wrong + right)
 
 
-def availability_cost(matrices: FloatArray) -> FloatArray:
-    """Share of all decisions that were right and cancelled nevertheless."""
-    return _ratio(matrices[..., 1], matrices.sum(axis=-1))
+def safety_gain(sums: FloatArray) -> FloatArray:
+    """By how much fewer of all decisions are wrong than the classifier's alone."""
+    n, mistaken, wrong, _ = _columns(sums)
+    return _ratio(mistaken - wrong, n)
+
+
+def residual_hazard(sums: FloatArray) -> FloatArray:
+    """Share of all decisions that were wrong and acted upon."""
+    n, _, wrong, _ = _columns(sums)
+    return _ratio(wrong, n)
+
+
+def availability_cost(sums: FloatArray) -> FloatArray:
+    """By how much fewer of all decisions are right than the classifier's alone."""
+    n, mistaken, _, right = _columns(sums)
+    return _ratio(n - mistaken - right, n)
 
 
 MANY: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    form.__name__: form
-    for form in (
-        mcc,
-        fpr,
-        fnr,
-        precision,
-        recall,
-        micro_f1,
-        weighted_f1,
-        error,
-        safety_gain,
-        residual_hazard,
-        availability_cost,
-    )
+    form.__name__: form for form in (mcc, fpr, fnr, precision, recall, micro_f1, weighted_f1, error)
 }
-"""By the names of the functions in `farm.measures.detection` that give the same of one matrix."""
+"""The measures of a task by name: `farm.measures.detection` takes each of one matrix."""
+OF_DECISIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    form.__name__: form
+    for form in (coverage, accepted_accuracy, safety_gain, residual_hazard, availability_cost)
+}
+"""The measures of decisions by name; of four sums along the last axis."""
 
 
 def _columns(matrices: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -12,10 +12,9 @@ import numpy as np
 
 from farm.api.arrays import NO_ANSWER, BoolArray, IntArray
 from farm.errors import DataError
-from farm.measures.bounded import Bounded, rates, share
-from farm.measures.detection import OVERALL, SPECIFIC, Counts, Wording
-from farm.measures.measure import undefined
-from farm.oracle import OUTCOMES, OutcomeCodes, overall, specific
+from farm.measures.detection import OVERALL, SPECIFIC, Counts, Wording, rates
+from farm.measures.measure import Bounded, share, undefined
+from farm.measures.oracle import OUTCOMES, OutcomeCodes, overall, specific
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def per_label(
     is_ood: BoolArray | None = None,
     level: float = 0.95,
 ) -> list[ClassResult]:
-    """Give one result a label that occurs, in their order; -1, no right answer, comes first.
+    """Return one result for each label that occurs, in their order; -1, no right answer, comes first.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def per_predicted(
     is_ood: BoolArray | None = None,
     level: float = 0.95,
 ) -> list[ClassResult]:
-    """Give one result a predicted class, in their order.
+    """Return one result for each predicted class, in their order.
 
     What needs labels is undefined for a class in which one is missing, all others keep theirs: OOD instances
     often have none, and to leave them out would make the monitor look better or worse than it is.
@@ -153,7 +152,7 @@ def _result(
     fpr, fnr = rates(decision, level)
     accuracy = share(n - decision.positive, n, "no instances", level)
     if unlabelled:
-        why = undefined(f"the label is missing for {unlabelled} of {n} instances")
+        why = undefined(f"the label is missing for {unlabelled:,} of {n:,} instances")
         fpr = fnr = accuracy = Bounded.nowhere(why)
     specific_fpr, specific_fnr = rates(detection, level)
     if not ood_known:

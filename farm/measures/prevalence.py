@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.errors import ParameterError
 from farm.measures import many
-from farm.measures.bounded import Bounded, rates
-from farm.measures.detection import Counts
-from farm.measures.measure import Measure, undefined
+from farm.measures.detection import Counts, rates
+from farm.measures.measure import Bounded, Measure, defined_or, undefined
 
 _UP, _DOWN = 1, -1
 # How each measure moves when FPR rises, and when FNR rises: so its extremes lie in two known corners.
@@ -44,14 +44,20 @@ class AtPrevalence:
     alarm_rate: Bounded
 
 
-def at_prevalence(counts: Counts, prevalences: Sequence[float], level: float = 0.95) -> list[AtPrevalence]:
+def at_prevalence(
+    counts: Counts,
+    prevalences: Sequence[float],
+    level: float = 0.95,
+    *,
+    rates_at: Callable[[float], tuple[Bounded, Bounded]] | None = None,
+) -> list[AtPrevalence]:
     """Re-weight the measures of one task to stated shares of positives.
 
     Positives are OOD instances in the specific task, decisions that should be cancelled in the overall one.
-    FPR and FNR have Wilson's intervals. What follows from both moves one way with each of them, so its ends
-    lie in corners of a rectangle; FPR and FNR come of different instances, hence are independent, and the
-    root of the level for each side gives the rectangle the level asked for. Such an interval is rather too
-    wide than too narrow, as long as instances are independent of each other; in tracks they are not.
+    FPR and FNR have Wilson's intervals unless others are given. What follows from both moves one way with
+    each of them, so its ends lie in corners of a rectangle; FPR and FNR come of different instances, hence
+    are independent, and the root of the level for each side gives the rectangle the level asked for. Such an
+    interval is rather too wide than too narrow.
 
     Parameters
     ----------
@@ -59,6 +65,9 @@ def at_prevalence(counts: Counts, prevalences: Sequence[float], level: float = 0
         What was seen, at whatever share the stream had.
     prevalences
         The shares of positives to re-weight to, from 0 to 1.
+    rates_at
+        FPR and FNR with intervals of a level. By default Wilson's: as instances in tracks are not independent
+        of each other, they need others.
 
     Examples
     --------
@@ -74,8 +83,10 @@ def at_prevalence(counts: Counts, prevalences: Sequence[float], level: float = 0
     shares = np.asarray(prevalences, dtype=np.float64)
     for bad in shares[~((shares >= 0) & (shares <= 1))].tolist():
         raise ParameterError(f"at_prevalence: prevalence = {bad}; expected a share from 0 to 1")
-    fpr, fnr = rates(counts, level)
-    box = rates(counts, math.sqrt(level))
+    rates_at = rates_at or partial(rates, counts)
+    fpr, fnr = rates_at(level)
+    box = rates_at(math.sqrt(level))
+    why_no_end = next((end.reason for rate in box for end in (rate.low, rate.high) if not end.defined), None)
     found: dict[str, FloatArray] = {}
     for name, (form, *ways) in _FORMS.items():
         low = [_end(rate, -way) for rate, way in zip(box, ways, strict=True)]
@@ -88,7 +99,7 @@ def at_prevalence(counts: Counts, prevalences: Sequence[float], level: float = 0
             fpr,
             fnr,
             **{
-                name: _bounded(ends[i].tolist(), _why(counts, name, prevalence))
+                name: _bounded(ends[i].tolist(), _why(counts, name, prevalence), str(why_no_end))
                 for name, ends in found.items()
             },
         )
@@ -101,7 +112,7 @@ def _end(rate: Bounded, way: int) -> Measure:
 
 
 def _matrices(shares: FloatArray, fpr: Measure, fnr: Measure) -> FloatArray:
-    """Give each share's confusion matrix; where one side is absent its rate does not count, known or not."""
+    """Return each share's confusion matrix; the rate of an absent side does not count."""
     false_alarms = np.where(shares == 1, 0.0, fpr.value)
     missed = np.where(shares == 0, 0.0, fnr.value)
     negative = 1 - shares
@@ -111,10 +122,11 @@ def _matrices(shares: FloatArray, fpr: Measure, fnr: Measure) -> FloatArray:
     )
 
 
-def _bounded(ends: list[float], why: str) -> Bounded:
+def _bounded(ends: list[float], why: str, why_no_end: str) -> Bounded:
     if math.isnan(ends[0]):
         return Bounded.nowhere(undefined(why))
-    return Bounded(*map(Measure, ends))
+    value, *others = ends
+    return Bounded(Measure(value), *(defined_or(end, why_no_end) for end in others))
 
 
 def _why(counts: Counts, name: str, prevalence: float) -> str:

@@ -1,17 +1,19 @@
-"""How well scores tell OOD from ID, whatever the threshold. OOD is positive; higher is more anomalous.
+"""What scores are worth, whatever the threshold: higher is more anomalous.
 
-Nearly all of it follows from one question asked of each OOD score: how many ID scores lie below it, and how
-many at it? Sorting ID and OOD apart answers it with one binary search each, ties included.
+How well they tell OOD, which is positive, from ID: nearly all of it follows from one question asked of each
+OOD score: how many ID scores lie below it, and how many at it? Sorting ID and OOD apart answers it with one
+binary search each, ties included. And how often decisions are wrong among those accepted by score.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from farm.api.arrays import BoolArray, FloatArray
-from farm.errors import ParameterError
+from farm.api.arrays import BoolArray, FloatArray, IntArray
+from farm.errors import DataError, ParameterError
 from farm.measures.measure import Measure, undefined
 
 TPR = 0.95
@@ -45,6 +47,11 @@ class Separation:
             self._id_below = np.searchsorted(self._id, self._ood, side="left")
             self._id_up_to = np.searchsorted(self._id, self._ood, side="right")
 
+    @classmethod
+    def of(cls, scores: FloatArray, is_ood: BoolArray) -> Separation:
+        """Part the scores of a stream."""
+        return cls(scores[~is_ood], scores[is_ood])
+
     def auroc(self) -> Measure:
         """Chance that an OOD instance scores higher than an ID one, a tie counting half."""
         if self._why_not:
@@ -62,12 +69,9 @@ class Separation:
 
     def fpr_at_tpr(self, tpr: float = TPR) -> Measure:
         """Smallest share of ID instances flagged by a threshold that finds at least `tpr` of the OOD ones."""
-        if not 0 < tpr <= 1:
-            raise ParameterError(f"fpr_at_tpr: tpr = {tpr}; expected a number above 0, at most 1")
+        wanted = to_be_found(tpr, self._n_ood)
         if self._why_not:
             return undefined(self._why_not)
-        # The 1e-9 keeps 0.95 * n from asking for one more where rounding lifts it above a whole number.
-        wanted = max(math.ceil(tpr * self._n_ood - 1e-9), 1)
         return Measure((self._n_id - int(self._id_below[self._n_ood - wanted])) / self._n_id)
 
     def aupr_id(self) -> Measure:
@@ -103,7 +107,7 @@ class Separation:
         return Measure(min(float(np.min((1 - share) * false_alarms + share * missed)), share))
 
     def measures(self) -> dict[str, Measure]:
-        """Give those that records hold, under the names they have there."""
+        """Return those that records hold, under the names they have there."""
         return {"auroc": self.auroc(), "aupr": self.aupr(), "fpr_at_95_tpr": self.fpr_at_tpr(0.95)}
 
 
@@ -119,10 +123,18 @@ def why_not_ranked(n_id: int, n_ood: int, missing: int) -> str | None:
     if n == 0:
         return "no instances"
     if missing:
-        return f"the score is missing for {missing} of {n} instances"
+        return f"the score is missing for {missing:,} of {n:,} instances"
     if not n_ood:
-        return f"none of the {n} instances is OOD"
-    return None if n_id else f"each of the {n} instances is OOD"
+        return f"none of the {n:,} instances is OOD"
+    return None if n_id else f"each of the {n:,} instances is OOD"
+
+
+def to_be_found(tpr: float, n_ood: int) -> int:
+    """Return how many OOD instances a threshold must find to reach a true-positive rate."""
+    if not 0 < tpr <= 1:
+        raise ParameterError(f"fpr_at_tpr: tpr = {tpr}; expected a number above 0, at most 1")
+    # The 1e-9 keeps 0.95 * n from asking for one more where rounding lifts it above a whole number.
+    return max(math.ceil(tpr * n_ood - 1e-9), 1)
 
 
 def auroc(scores: FloatArray, is_ood: BoolArray) -> Measure:
@@ -133,53 +145,90 @@ def auroc(scores: FloatArray, is_ood: BoolArray) -> Measure:
     >>> auroc(np.array([0.1, 0.5, 0.5, 0.9]), np.array([False, False, True, True])).value
     0.875
     """
-    return Separation(scores[~is_ood], scores[is_ood]).auroc()
+    return Separation.of(scores, is_ood).auroc()
 
 
-def aupr(scores: FloatArray, is_ood: BoolArray) -> Measure:
-    """Area under the precision-recall curve as average precision, that is without interpolation."""
-    return Separation(scores[~is_ood], scores[is_ood]).aupr()
+@dataclass(frozen=True)
+class RiskCoverage:
+    """What accepting everything up to a score means, for each score that occurs, from the lowest on.
 
+    Instances of one score are accepted together: no threshold can part them, and the order in which they came
+    means nothing.
 
-def aupr_id(scores: FloatArray, is_ood: BoolArray) -> Measure:
-    """Area under the precision-recall curve of accepting ID instances, as average precision.
-
-    Examples
-    --------
-    >>> round(aupr_id(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True])).value, 4)
-    0.8333
-    """
-    return Separation(scores[~is_ood], scores[is_ood]).aupr_id()
-
-
-def detection_error(scores: FloatArray, is_ood: BoolArray) -> Measure:
-    """Least mean of false-positive and false-negative rate that a threshold can reach.
+    References
+    ----------
+    Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers",
+    ICLR 2019 (the area, and its excess over the best order).
 
     Examples
     --------
-    >>> detection_error(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True])).value
-    0.25
+    >>> wrong = np.array([False, True, False, True])
+    >>> curve = RiskCoverage.of(np.array([0.1, 0.2, 0.3, 0.4]), wrong)
+    >>> curve.coverage.tolist(), curve.risk.tolist()
+    ([0.25, 0.5, 0.75, 1.0], [0.0, 0.5, 0.3333333333333333, 0.5])
+    >>> round(curve.area().value, 4), round(curve.excess_area().value, 4)
+    (0.3333, 0.125)
     """
-    return Separation(scores[~is_ood], scores[is_ood]).detection_error()
 
+    accepted: IntArray
+    """How many instances have that score or a lower one."""
+    wrong: IntArray
+    """On how many of them the decision is wrong."""
+    why_not: str | None = None
+    """Why there is no curve."""
 
-def least_error(scores: FloatArray, is_ood: BoolArray, ood_share: float | None = None) -> Measure:
-    """Least share of mistakes that a threshold can reach, at these scores' share of OOD or at a stated one.
+    @classmethod
+    def of(cls, scores: FloatArray, wrong: BoolArray) -> RiskCoverage:
+        """Sort instances by their score, the most trusted (lowest) first; ties form blocks."""
+        n = len(scores)
+        if n != len(wrong):
+            raise DataError(f"risk-coverage: {n} scores and {len(wrong)} decisions; expected as many")
+        missing = int(np.isnan(scores).sum())
+        if n == 0 or missing:
+            none = np.empty(0, dtype=np.int64)
+            why = f"the score is missing for {missing} of {n} instances" if n else "no instances"
+            return cls(none, none, why)
+        order = np.argsort(scores)
+        ranked = scores[order]
+        last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+        return cls(last + 1, np.cumsum(wrong[order], dtype=np.int64)[last])
 
-    Examples
-    --------
-    >>> least_error(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True]), 0.01).value
-    0.005
-    """
-    return Separation(scores[~is_ood], scores[is_ood]).least_error(ood_share)
+    @property
+    def n(self) -> int:
+        """All instances."""
+        return int(self.accepted[-1]) if self.accepted.size else 0
 
+    @property
+    def coverage(self) -> FloatArray:
+        """Share of all instances that are accepted."""
+        return self.accepted / max(self.n, 1)
 
-def fpr_at_tpr(scores: FloatArray, is_ood: BoolArray, tpr: float = TPR) -> Measure:
-    """Smallest false-positive rate of a threshold that finds at least `tpr` of the OOD instances.
+    @property
+    def risk(self) -> FloatArray:
+        """Share of wrong decisions among those accepted."""
+        return self.wrong / self.accepted
 
-    Examples
-    --------
-    >>> fpr_at_tpr(np.array([0.1, 0.6, 0.5, 0.9]), np.array([False, False, True, True])).value
-    0.5
-    """
-    return Separation(scores[~is_ood], scores[is_ood]).fpr_at_tpr(tpr)
+    def area(self) -> Measure:
+        """Area under the curve (AURC): the mean risk when accepting the first 1, 2, ... n instances.
+
+        Within a block of ties it is the mean over all orders of the block.
+        """
+        if self.why_not:
+            return undefined(self.why_not)
+        first = np.arange(1, self.n + 1)
+        wrong = np.interp(first, np.append(0, self.accepted), np.append(0, self.wrong))
+        return Measure(float(np.mean(wrong / first)))
+
+    def best_area(self) -> Measure:
+        """Return the area with all right decisions before all wrong ones: no order has a smaller one."""
+        if self.why_not:
+            return undefined(self.why_not)
+        first = np.arange(1, self.n + 1)
+        right = self.n - int(self.wrong[-1])
+        return Measure(float(np.mean(np.maximum(first - right, 0) / first)))
+
+    def excess_area(self) -> Measure:
+        """By how much the area exceeds the best one (E-AURC): the monitor's share, not the classifier's."""
+        if self.why_not:
+            return undefined(self.why_not)
+        return Measure(max(self.area().value - self.best_area().value, 0.0))

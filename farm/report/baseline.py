@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from rich.console import Console
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from farm.baseline import BaselineComparison, PairedDifference
-from farm.baseline.changed import Changed
-from farm.comparison.wording import listed
 from farm.errors import ParameterError, suggestion
+from farm.gate.baseline import BaselineComparison, PairedDifference
+from farm.gate.baseline.comparison import Changed
 from farm.measures import Measure
-from farm.report.cells import DASH, number
-from farm.statistics.wording import p_words
+from farm.report.cells import DASH, markup_free, number
+from farm.report.terminal import printed
+from farm.statistics.wording import listed, p_words
 
 FORMATS = ("table", "json", "markdown")
 DIGITS, SHOWN = 4, 10
@@ -53,17 +52,12 @@ def render_baseline(found: BaselineComparison, format: str = "table", *, width: 
         return _markdown(found)
     if format != "table":
         raise ParameterError(f"format '{format}' is unknown; {suggestion(format, FORMATS)}")
-    console = Console(width=width, file=io.StringIO())
-    with console.capture() as capture:
-        console.print(Text(_title(found), style="bold"))
-        for block in _blocks(found):
-            console.print(Text(), Text(block.title, style="bold"), _table(block), sep="\n")
-            for note in block.notes:
-                console.print(Padding(Text(note), (0, 0, 0, 3)))
-        console.print()
-        for line in _legend(found):
-            console.print(Text(line, style="dim"))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+    pieces: list[RenderableType] = [Text(_title(found), style="bold")]
+    for block in _blocks(found):
+        pieces += [Text(), Text(block.title, style="bold"), _table(block)]
+        pieces += [Padding(Text(note), (0, 0, 0, 3)) for note in block.notes]
+    pieces += [Text(), *(Text(line, style="dim") for line in _legend(found))]
+    return printed(*pieces, width=width)
 
 
 def _title(found: BaselineComparison) -> str:
@@ -176,25 +170,18 @@ def _style(row: Sequence[str]) -> str | None:
 
 
 def _markdown(found: BaselineComparison) -> str:
-    lines = [f"### {_plain(_title(found))}", ""]
+    lines = [f"### {markup_free(_title(found))}", ""]
     for block in _blocks(found):
         rules = ["--:" if heading in _NUMBERS else ":--" for heading in block.headings]
-        lines += [f"**{_plain(block.title)}**", ""]
+        lines += [f"**{markup_free(block.title)}**", ""]
         lines += [f"| {' | '.join(row)} |" for row in (_flat(block.headings), rules)]
-        lines += [f"| {' | '.join(map(_plain, row))} |" for row in block.rows]
-        lines += ["", *(f"- {_plain(note)}" for note in block.notes), *([""] if block.notes else [])]
-    return "\n".join([*lines, "---", "", *(f"- {_plain(line)}" for line in _legend(found))]) + "\n"
+        lines += [f"| {' | '.join(map(markup_free, row))} |" for row in block.rows]
+        lines += ["", *(f"- {markup_free(note)}" for note in block.notes), *([""] if block.notes else [])]
+    return "\n".join([*lines, "---", "", *(f"- {markup_free(line)}" for line in _legend(found))]) + "\n"
 
 
 def _flat(headings: Sequence[str]) -> list[str]:
     return [heading.replace("\n", " ") for heading in headings]
-
-
-def _plain(text: str) -> str:
-    """Keep names from becoming markup."""
-    for character in "\\|*_`<>#":
-        text = text.replace(character, f"\\{character}")
-    return text
 
 
 def _record(found: BaselineComparison) -> dict[str, Any]:

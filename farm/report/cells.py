@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ DASH = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A text, in some cells a second one below it, and the number of a footnote."""
 
     text: str
@@ -32,7 +33,7 @@ class Notes:
         self._numbers: dict[str, int] = {}
 
     def number(self, reason: str) -> int:
-        """Give a reason's number."""
+        """Return a reason's number."""
         return self._numbers.setdefault(reason, len(self._numbers) + 1)
 
     @property
@@ -91,50 +92,89 @@ def duration(microseconds: float) -> str:
     return f"{microseconds:.1f} µs" if microseconds < 10 else f"{microseconds:.0f} µs"
 
 
-def value_cell(path: str, write: Callable[[float], str]) -> Callable[[Mapping[str, Any], Notes], Cell]:
+def interval(low: float, high: float, digits: int = 2) -> str:
+    """Write the ends of an interval; a dash beside a minus would be hard to read.
+
+    Examples
+    --------
+    >>> interval(0.17, 0.26), interval(-0.02, 0.09)
+    ('0.17–0.26', '-0.02 to 0.09')
+    """
+    return f"{low:.{digits}f}{' to ' if low < 0 else DASH}{high:.{digits}f}"
+
+
+def value_cell(path: str, write: Callable[[float], str]) -> Callable[[Mapping[str, Any], Notes], TableCell]:
     """Make a writer of the cell that shows one field."""
 
-    def cell(record: Mapping[str, Any], notes: Notes) -> Cell:
+    def cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
         value, reason = look_up(record, path)
-        return Cell(write(value)) if value is not None else Cell(DASH, note=notes.number(reason))
+        return TableCell(write(value)) if value is not None else TableCell(DASH, note=notes.number(reason))
 
     return cell
 
 
-def error_cell(task: str) -> Callable[[Mapping[str, Any], Notes], Cell]:
-    """Make a writer of an error with its interval below."""
+def interval_cell(value: str, low: str, high: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
+    """Make a writer of a share with its interval below; the three are fields."""
 
-    def cell(record: Mapping[str, Any], notes: Notes) -> Cell:
-        error, reason = look_up(record, f"{task}.error")
-        if error is None:
-            return Cell(DASH, note=notes.number(reason))
-        low, high = record[task]["wilson_low"], record[task]["wilson_high"]
+    def write(found: float, least: float, most: float) -> tuple[str, str]:
         # Where the interval itself is small one digit would hide it.
-        digits = 1 if high >= 0.01 else 2
-        return Cell(percent(error, digits), f"{100 * low:.{digits}f}{DASH}{100 * high:.{digits}f}")
+        digits = 1 if most >= 0.01 else 2
+        return percent(found, digits), interval(100 * least, 100 * most, digits)
+
+    return _bounded_cell((value, low, high), percent, write)
+
+
+def rate_cell(path: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
+    """Make a writer of a rate such as `specific.fpr` with its interval below."""
+    return interval_cell(path, f"{path}_low", f"{path}_high")
+
+
+def mcc_cell(task: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
+    """Make a writer of a task's MCC with its interval below."""
+
+    def write(found: float, least: float, most: float) -> tuple[str, str]:
+        return number(found), interval(least, most)
+
+    fields = f"{task}.mcc", f"{task}.mcc_low", f"{task}.mcc_high"
+    return _bounded_cell(fields, number, write)
+
+
+def _bounded_cell(
+    fields: tuple[str, str, str],
+    alone: Callable[[float], str],
+    write: Callable[[float, float, float], tuple[str, str]],
+) -> Callable[[Mapping[str, Any], Notes], TableCell]:
+    def cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
+        found, reason = look_up(record, fields[0])
+        if found is None:
+            return TableCell(DASH, note=notes.number(reason))
+        (least, why), (most, _) = look_up(record, fields[1]), look_up(record, fields[2])
+        if least is None or most is None:
+            return TableCell(alone(found), note=notes.number(why))
+        return TableCell(*write(found, least, most))
 
     return cell
 
 
-def latency_cell(record: Mapping[str, Any], notes: Notes) -> Cell:
+def latency_cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
     """Write the median time that a monitor adds; below, in per cent of the classifier's."""
     own, reason = look_up(record, "monitor_time_us.median")
     if own is None:
-        return Cell(DASH, note=notes.number(reason))
+        return TableCell(DASH, note=notes.number(reason))
     classifier, _ = look_up(record, "classifier_time_us.median")
     if not classifier:
-        return Cell(duration(own))
+        return TableCell(duration(own))
     share = 100 * own / classifier
-    return Cell(duration(own), f"+{share:.0f} %" if share >= 1 else "<1 %")
+    return TableCell(duration(own), f"+{share:.0f} %" if share >= 1 else "<1 %")
 
 
-def acceptance_cell(record: Mapping[str, Any], notes: Notes) -> Cell:
+def acceptance_cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
     """Write the share of ID instances to be accepted; below, the share that was."""
     asked, _ = look_up(record, "asked_acceptance")
     realised, reason = look_up(record, "realised_acceptance")
     if realised is None:
-        return Cell(DASH, note=notes.number(reason))
-    return Cell(DASH if asked is None else percent(asked), f"→ {percent(realised)}")
+        return TableCell(DASH, note=notes.number(reason))
+    return TableCell(DASH if asked is None else percent(asked), f"→ {percent(realised)}")
 
 
 def _written(value: float, end: float, digits: int) -> str:
@@ -146,3 +186,29 @@ def _written(value: float, end: float, digits: int) -> str:
     if abs(value) < end and float(text) == end:
         return f"{'<' if sign else '>'}{sign}{end - step:.{digits}f}"
     return sign + text
+
+
+def markup_free(text: str) -> str:
+    r"""Keep names and marks from becoming markup in Markdown.
+
+    Examples
+    --------
+    >>> print(markup_free("oob_pca | <b>"))
+    oob\_pca \| \<b\>
+    """
+    return re.sub(r"([\\|*_`<>#])", r"\\\1", text)
+
+
+FORMULA = r"^([=+\-@\t\r])"
+"""How a cell begins that a spreadsheet would compute."""
+
+
+def csv_cell(value: Any) -> Any:
+    """Return a value for CSV: text that a spreadsheet would compute has an apostrophe before it.
+
+    Examples
+    --------
+    >>> csv_cell("=1+1"), csv_cell("fog"), csv_cell(-1.5)
+    ("'=1+1", 'fog', -1.5)
+    """
+    return re.sub(FORMULA, r"'\1", value) if isinstance(value, str) else value

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -16,9 +15,10 @@ from rich.text import Text
 from farm.measures import Measure
 from farm.report import check_wording as words
 from farm.report.checked import Checked
+from farm.report.terminal import printed
 
 if TYPE_CHECKING:
-    from farm.check.verdict import Judged
+    from farm.gate.verdict import CriterionVerdict
 
 HEADINGS = ("verdict", "monitor", "on", "value", "bound", "level", "instances")
 _BOUND, _LEVEL = HEADINGS.index("bound"), HEADINGS.index("level")
@@ -34,23 +34,12 @@ NARROWEST = 76
 def check_table(checked: Checked, *, width: int = 100, colour: bool = False) -> str:
     """Write what a check found for a terminal."""
     width = max(width, NARROWEST)
-    console = Console(width=width, file=io.StringIO(), color_system="standard" if colour else None)
-    with console.capture() as capture:
-        console.print(_renderable(checked, width))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+    return printed(_renderable(checked, width), width=width, colour=colour)
 
 
-def cells(judged: Judged) -> tuple[str, ...]:
-    """Give a row's texts in the order of `HEADINGS`."""
-    return (
-        words.VERDICTS[judged.verdict],
-        words.plain(judged.monitor),
-        words.where_words(judged),
-        words.value_words(judged),
-        words.bound_words(judged),
-        words.level_words(judged),
-        words.size_words(judged),
-    )
+def cells(judged: CriterionVerdict) -> tuple[str, ...]:
+    """Return a row's texts in the order of `HEADINGS`."""
+    return (words.VERDICTS[judged.verdict], *words.row_words(judged))
 
 
 def check_json(checked: Checked) -> str:
@@ -96,8 +85,8 @@ def _is_shown(i: int, rows: Sequence[Sequence[str]], levels: set[str]) -> bool:
     return HEADINGS[i] != "on" or any(row[i] for row in rows)
 
 
-def _by_criterion(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
-    found: dict[str, list[Judged]] = {}
+def _by_criterion(judged: Sequence[CriterionVerdict]) -> dict[str, list[CriterionVerdict]]:
+    found: dict[str, list[CriterionVerdict]] = {}
     for one in judged:
         found.setdefault(words.criterion_words(one), []).append(one)
     return found
@@ -118,7 +107,7 @@ def _row(row: Sequence[str], shown: Sequence[int], sizes: Mapping[int, int], sty
 
 
 def _widths(rows: Sequence[Sequence[str]], shown: Sequence[int], width: int) -> dict[int, int]:
-    """Give all tables the same columns; where that is too wide, names are broken, the longer one first."""
+    """Return all tables the same columns; where that is too wide, names are broken, the longer one first."""
     found = {i: max(len(row[i]) for row in rows) for i in shown}
     names = [i for i in shown if HEADINGS[i] in _FOLDED]
     over = sum(found.values()) + 2 * (len(found) - 1) - width
@@ -148,7 +137,7 @@ def _indented(line: str) -> RenderableType:
     return Padding(Text(line), (0, 0, 0, 2))
 
 
-def _record(judged: Judged) -> dict[str, Any]:
+def _record(judged: CriterionVerdict) -> dict[str, Any]:
     criterion, evidence = judged.criterion, judged.evidence
     measures = {"value": evidence.value, "low": evidence.low, "high": evidence.high}
     reasons = {name: measure.reason for name, measure in measures.items() if not measure.defined}
@@ -173,6 +162,7 @@ def _record(judged: Judged) -> dict[str, Any]:
         "method": evidence.method,
         "counts": None if evidence.counts is None else dict(evidence.counts),
         "needed": judged.needed,
+        "power": judged.power,
         "reason": judged.reason,
     }
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from farm.check.scanner import percent_words
-from farm.check.selection import IS
-from farm.comparison.wording import listed
+from farm.gate.scanner import exact_percent
+from farm.gate.selection import IS
 from farm.measures import Measure
 from farm.report.cells import DASH
+from farm.report.output import visible
+from farm.statistics.wording import listed
 
 if TYPE_CHECKING:
-    from farm.check.criterion import Criterion
-    from farm.check.verdict import Judged
-    from farm.report.checked import Broken, Checked
+    from farm.gate.criterion import Criterion
+    from farm.gate.verdict import CriterionVerdict
+    from farm.report.checked import Checked, NotRun
 
 VERDICTS = {"error": "ERROR", "fail": "FAIL", "undecided": "not enough data", "pass": "pass"}
 _COUNTED = {"error": "not judged", "fail": "failed", "undecided": "not decided", "pass": "passed"}
@@ -24,28 +24,25 @@ _OF_ONSETS = ("delay", "misses")
 _MOST_DIGITS = 7
 INFINITE = "\N{INFINITY}"
 
-# What XML 1.0 has no way to write, and what a terminal would obey.
-_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 def plain(text: str) -> str:
-    r"""Leave out what cannot be shown everywhere, and write it in one line.
+    r"""Write in one line, and as can be shown everywhere, in XML too.
 
     Examples
     --------
     >>> plain("overall.mcc  >= 0.4\n on \x1b[31mfog\x00")
-    'overall.mcc >= 0.4 on [31mfog'
+    'overall.mcc >= 0.4 on \\x1b[31mfog\\x00'
     """
-    return " ".join(_UNPRINTABLE.sub("", text).split())
+    return visible(" ".join(text.split()))
 
 
-def criterion_words(judged: Judged) -> str:
-    """Give a criterion as it was written."""
+def criterion_words(judged: CriterionVerdict) -> str:
+    """Return a criterion as it was written."""
     return plain(judged.criterion.text or str(judged.criterion))
 
 
-def where_words(judged: Judged) -> str:
-    """Give the value that a criterion with `each` is judged for; nothing where it has one verdict."""
+def where_words(judged: CriterionVerdict) -> str:
+    """Return the value that a criterion with `each` is judged for; nothing where it has one verdict."""
     selection = judged.criterion.selection
     if selection.each is None:
         return ""
@@ -55,34 +52,35 @@ def where_words(judged: Judged) -> str:
     return plain(judged.where.removeprefix(before).removesuffix(after))
 
 
-def title_words(judged: Judged) -> str:
+def title_words(judged: CriterionVerdict) -> str:
     """Name a verdict: no other of a criteria file has this name."""
     where = where_words(judged)
     return f"{criterion_words(judged)} [{plain(judged.monitor)}{f', {where}' if where else ''}]"
 
 
-def value_words(judged: Judged) -> str:
-    """Give the value; beside a baseline, by how much it differs from that."""
+def value_words(judged: CriterionVerdict) -> str:
+    """Return the value; beside a baseline, by how much it differs from that."""
     return _measure_words(judged, judged.evidence.value)
 
 
-def bound_words(judged: Judged) -> str:
-    """Give the bound that decided, or the two between which nothing is decided."""
+def bound_words(judged: CriterionVerdict) -> str:
+    """Return the bound that decided, or the two between which nothing is decided."""
     low, high = judged.evidence.low, judged.evidence.high
     if judged.verdict == "undecided":
-        return f"{_measure_words(judged, low)} to {_measure_words(judged, high)}"
+        known = low.defined or high.defined
+        return f"{_measure_words(judged, low)} to {_measure_words(judged, high)}" if known else DASH
     from_below = judged.criterion.gated.higher_is_better == (judged.verdict == "pass")
     end = low if from_below else high
     return f"{'>=' if from_below else '<='} {_measure_words(judged, end)}" if end.defined else DASH
 
 
-def level_words(judged: Judged) -> str:
-    """Give how sure the bound is."""
-    return percent_words(judged.criterion.level)
+def level_words(judged: CriterionVerdict) -> str:
+    """Return how sure the bound is."""
+    return exact_percent(judged.criterion.level)
 
 
-def size_words(judged: Judged) -> str:
-    """Give how many instances there are, and in how many tracks (of times: measurements) they come."""
+def size_words(judged: CriterionVerdict) -> str:
+    """Return how many instances there are, and in how many tracks (of times: measurements) they come."""
     n, tracks = judged.evidence.n, judged.evidence.n_groups
     if judged.verdict == "error":
         return DASH
@@ -91,26 +89,38 @@ def size_words(judged: Judged) -> str:
     return f"{n:,}" if tracks >= n else f"{n:,} in {tracks:,}"
 
 
-def sentence(judged: Judged) -> str:
+def row_words(judged: CriterionVerdict) -> tuple[str, ...]:
+    """Return what a row of a table says after the verdict: who, where, value, bound, level and size."""
+    return (
+        plain(judged.monitor),
+        where_words(judged),
+        value_words(judged),
+        bound_words(judged),
+        level_words(judged),
+        size_words(judged),
+    )
+
+
+def sentence(judged: CriterionVerdict) -> str:
     """Say why a monitor does not meet a criterion, or may not, and what would decide it."""
     where = where_words(judged)
     said = f"{plain(judged.monitor)}{f' on {where}' if where else ''}: {plain(judged.reason)}"
     return f"{said}; {told}" if (told := needed_words(judged)) else said
 
 
-def needed_words(judged: Judged) -> str:
+def needed_words(judged: CriterionVerdict) -> str:
     """Say how many instances would decide it; nothing where none would, or where it is decided."""
     if judged.verdict != "undecided" or judged.needed is None:
         return ""
     value = value_words(judged)
     return (
         f"some {_rounded_up(judged.needed):,} {_counted(judged)} instead of {judged.evidence.n:,} would "
-        f"decide it, if the value stays {value}"
+        f"decide it with a chance of {exact_percent(judged.power)}, if {value} is the true value"
     )
 
 
-def evidence_lines(judged: Judged) -> Iterator[str]:
-    """Give all that a verdict rests on, line by line."""
+def evidence_lines(judged: CriterionVerdict) -> Iterator[str]:
+    """Return all that a verdict rests on, line by line."""
     evidence = judged.evidence
     yield f"criterion: {criterion_words(judged)}"
     yield f"monitor: {plain(judged.monitor)}"
@@ -125,13 +135,13 @@ def evidence_lines(judged: Judged) -> Iterator[str]:
         yield f"bounds: {plain(evidence.method)}"
 
 
-def _measured_lines(judged: Judged) -> Iterator[str]:
+def _measured_lines(judged: CriterionVerdict) -> Iterator[str]:
     evidence = judged.evidence
     value = evidence.value
     yield f"value: {value_words(judged) if value.defined else f'undefined: {plain(str(value.reason))}'}"
     for name, end in (("lower", evidence.low), ("upper", evidence.high)):
         told = _measure_words(judged, end) if end.defined else f"none: {plain(str(end.reason))}"
-        yield f"{name} bound: {told} ({percent_words(evidence.level)})"
+        yield f"{name} bound: {told} ({exact_percent(evidence.level)})"
     counted = _counted(judged)
     of = f", {evidence.n_ood:,} of them OOD" if evidence.n_ood and counted == "instances" else ""
     groups = "measurements" if judged.criterion.gated.kind == "time" else "tracks"
@@ -139,7 +149,7 @@ def _measured_lines(judged: Judged) -> Iterator[str]:
     yield f"{counted}: {evidence.n:,}{of}{within}"
 
 
-def _counted(judged: Judged) -> str:
+def _counted(judged: CriterionVerdict) -> str:
     return "onsets" if judged.criterion.gated.kind in _OF_ONSETS else "instances"
 
 
@@ -156,7 +166,7 @@ def broken_words(checked: Checked) -> str:
     return f"{n:,} {'part' if n == 1 else 'parts'} of the runs failed or {'is' if n == 1 else 'are'} missing"
 
 
-def broken_sentence(broken: Broken) -> str:
+def broken_sentence(broken: NotRun) -> str:
     """Say what did not run, where and why."""
     return plain(f"{broken.what} in {broken.where}: {broken.reason}")
 
@@ -196,7 +206,7 @@ def figure(value: float, criterion: Criterion) -> str:
 
 
 def _marks(criterion: Criterion) -> Sequence[float]:
-    """Give the values that a reader must not mistake another one for."""
+    """Return the values that a reader must not mistake another one for."""
     known = criterion.gated
     if criterion.margin is not None:
         return (0.0, -criterion.margin if known.higher_is_better else criterion.margin)
@@ -204,7 +214,7 @@ def _marks(criterion: Criterion) -> Sequence[float]:
     return (*bound, *(end for end in (known.lowest, known.highest) if math.isfinite(end)))
 
 
-def _measure_words(judged: Judged, measure: Measure) -> str:
+def _measure_words(judged: CriterionVerdict, measure: Measure) -> str:
     return figure(measure.value, judged.criterion) if measure.defined else DASH
 
 

@@ -9,19 +9,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from farm.check.asked import Verdict
-    from farm.check.criteria_file import Undecided
-    from farm.check.verdict import Judged
+    from farm.gate.criteria_file import Undecided
+    from farm.gate.demand import CriterionOutcome
+    from farm.gate.verdict import CriterionVerdict
 
 PASSED, FAILED, BAD_CRITERIA, UNDECIDED = 0, 1, 2, 3
 """Exit codes. A criterion that makes no sense is an error (2), and then nothing is told of the others; one
 that cannot be judged because a monitor failed is told with them, and counts as failed."""
 
-_FIRST: Mapping[Verdict, int] = {"error": 0, "fail": 1, "undecided": 2, "pass": 3}
+_FIRST: Mapping[CriterionOutcome, int] = {"error": 0, "fail": 1, "undecided": 2, "pass": 3}
 
 
 @dataclass(frozen=True)
-class Broken:
+class NotRun:
     """What was to be run and was not: a monitor that failed, a campaign's cell that is not there."""
 
     what: str
@@ -34,8 +34,8 @@ class Broken:
 class Checked:
     """All that a check found, and of what."""
 
-    judged: Sequence[Judged]
-    broken: Sequence[Broken]
+    judged: Sequence[CriterionVerdict]
+    broken: Sequence[NotRun]
     criteria: str
     """Where the criteria are."""
     runs: Sequence[str]
@@ -55,12 +55,12 @@ class Checked:
         return {verdict: found[verdict] for verdict in _FIRST}
 
     @property
-    def not_passed(self) -> list[Judged]:
+    def not_passed(self) -> list[CriterionVerdict]:
         """What could not be judged, what failed, and then what is undecided."""
         return [one for one in self.worst_first if one.verdict != "pass"]
 
     @property
-    def worst_first(self) -> list[Judged]:
+    def worst_first(self) -> list[CriterionVerdict]:
         """All, in the order of the criteria but for what did not pass, which comes first."""
         return sorted(self.judged, key=lambda one: _FIRST[one.verdict])
 

@@ -1,47 +1,69 @@
-"""A comparison for people: sections as tables, and a plain sentence a category."""
+"""A comparison for people, as tables and a plain sentence a category; for programs, as JSON and CSV."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from rich.console import Console, Group, RenderableType
+import pandas as pd
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from farm.comparison import Comparison, Section, Standing
+from farm.comparing import Comparison, Conclusion, Section, Standing
+from farm.comparing.frames import friedman_numbers, rank_pairs, ranked, stream_pairs
 from farm.errors import ParameterError, suggestion
-from farm.report.cells import DASH, number
-from farm.report.comparison_data import to_csv, to_json
-from farm.report.latex import escape
-from farm.statistics.table import Undefined
-from farm.statistics.wording import p_words
+from farm.gate.answer import Answer
+from farm.judging.inspection import Look
+from farm.measures import Measure
+from farm.report.cells import DASH, markup_free, number
+from farm.report.frames import look_of, render_frame
+from farm.report.latex import BOOKTABS, escape, with_minus
+from farm.report.looks import embedded, look_table, render_looks
+from farm.report.ranks import rank_look
+from farm.report.terminal import printed, sentences
+from farm.statistics.table import Cell, Undefined
+from farm.statistics.wording import p_cell
 
 HEADINGS = ("", "monitor", "value", "interval", "p")
-BEST, LIKE = "*", "="
+FIRST, LIKE, OPEN, BETTER, WORSE = "*", "=", "?", "+", "-"
 DIGITS = 3
 
 
 def render_comparison(
-    comparison: Comparison, format: str = "table", *, width: int = 100, colour: bool = False
+    comparison: Comparison,
+    format: str = "table",
+    *,
+    answer: Sequence[Answer] = (),
+    width: int = 100,
+    colour: bool = False,
 ) -> str:
-    """Write a comparison as `table`, `markdown`, `latex`, `csv` or `json`; only JSON has everything."""
+    """Write a comparison as `table`, `markdown`, `latex`, `csv` or `json`; only JSON has everything.
+
+    `answer` is told first, but for CSV, which has no place for sentences.
+    """
     if format == "table":
-        console = Console(width=width, file=io.StringIO(), color_system="standard" if colour else None)
-        with console.capture() as capture:
-            console.print(_renderable(comparison))
-        return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+        told = sentences([each.sentence for each in answer])
+        return printed(told, _renderable(comparison, width), width=width, colour=colour)
+    if format == "json":
+        return to_json(comparison, answer)
+    if format == "csv":
+        return render_frame(_with_reasons(comparison), "csv")
     if format not in _WRITERS:
-        raise ParameterError(f"format '{format}' is unknown; {suggestion(format, ('table', *_WRITERS))}")
-    return _WRITERS[format](comparison)
+        raise ParameterError(
+            f"format '{format}' is unknown; {suggestion(format, ('table', 'json', 'csv', *_WRITERS))}"
+        )
+    return _WRITERS[format](comparison, [each.sentence for each in answer])
 
 
 def title(comparison: Comparison) -> str:
     """Say what is compared."""
     better = "higher" if comparison.measure.higher_is_better else "lower"
-    return f"{comparison.measure.name} by {comparison.by}; {better} is better"
+    beside = "" if comparison.control is None else f"; each monitor beside {comparison.control}"
+    return f"{comparison.measure.name} by {comparison.by}; {better} is better{beside}"
 
 
 def subtitle(section: Section) -> str:
@@ -57,47 +79,85 @@ def subtitle(section: Section) -> str:
 def legend(comparison: Comparison) -> list[str]:
     """Say what the marks and numbers mean, how they came about, and what was left out."""
     level = f"{100 * (1 - comparison.alpha):g} %"
+    too_few = any(each.resolution and not each.resolution.enough for each in comparison.sections)
+    times = sorted({each.resolution.replicates for each in comparison.sections if each.resolution})
+    control = comparison.control
+    marks = f"{FIRST} best; {LIKE} not to be told from the best on these streams"
+    corrected = "corrected for all pairs of monitors"
+    if control is not None:
+        signs = f"{BETTER} better, {WORSE} worse, {LIKE} not to be told from it"
+        marks = f"{FIRST} {control}; on these streams {signs}"
+        corrected = "Holm's correction"
     lines = [
-        f"{BEST} best; {LIKE} not to be told from the best on these streams "
-        f"(alpha {comparison.alpha:g}, Holm's correction)",
-        f"values are means over a section's sets; intervals ({level}) and p by resampling whole tracks "
-        f"{comparison.replicates:,} times",
+        f"{marks} (alpha {comparison.alpha:g}, {corrected})"
+        + (f"; {OPEN} too few tracks or replicates to tell" if too_few else ""),
+        f"values are means over a section's sets; intervals ({level}) and p by resampling whole tracks"
+        + (f" {' to '.join(f'{n:,}' for n in (times[0], times[-1])[: len(times)])} times" if times else ""),
     ]
     if any(not isinstance(one.ranks, Undefined) for one in comparison.conclusions):
         lines.append(
             "n = ... sets: monitors are ranked on each set, and p is of Wilcoxon's signed-rank test of two "
-            "monitors, with Holm's correction for all pairs"
+            "monitors, with Holm's correction for "
+            + ("all pairs (--table pairs has other corrections too)" if control is None else "their number")
         )
     if any(one.practical for one in comparison.conclusions):
         lines.append(
             "probabilities are of the Bayesian signed-rank test, whose prior weighs half a set: of few sets "
             "they are bold"
         )
-    return [*lines, *comparison.notes, *_gaps(comparison)]
+    return [*lines, *comparison.notes, *gaps(comparison)]
 
 
-def _gaps(comparison: Comparison) -> Iterator[str]:
-    """Give what was left out of ranks, category by category, and what counts as 0, over all."""
+ON_INSTANCES = "On these instances (would others of the same sets say the same?):"
+OVER_SETS = "Over sets (would other sets say the same?):"
+
+
+def by_question(comparison: Comparison) -> dict[str, list[Conclusion]]:
+    """Return the conclusions by the question that they answer; tables and their marks answer the first."""
+    found: dict[str, list[Conclusion]] = {ON_INSTANCES: [], OVER_SETS: []}
+    for one in comparison.conclusions:
+        found[ON_INSTANCES if isinstance(one.ranks, Undefined) else OVER_SETS].append(one)
+    return {question: conclusions for question, conclusions in found.items() if conclusions}
+
+
+def gaps(comparison: Comparison) -> Iterator[str]:
+    """Return what was left out of ranks, category by category, and what counts as 0, over all."""
     several = len(comparison.conclusions) > 1
     for one in comparison.conclusions:
         yield from (f"{one.category}: {note}" if several else note for note in one.left_out)
     yield from comparison.conclusions[-1].zeroed
 
 
-def cells(standing: Standing, first: bool) -> tuple[str, ...]:
-    """Give a row's texts in the order of `HEADINGS`."""
+def cells(section: Section, place: int) -> tuple[str, ...]:
+    """Return a row's texts in the order of `HEADINGS`."""
+    standing = section.standings[place]
     if not standing.value.defined:
         return ("", standing.monitor, DASH, str(standing.gap), "")
-    mark = BEST if first else LIKE if standing.like_best else ""
     low, high = standing.low, standing.high
     known = low.defined and high.defined
     interval = f"{number(low.value, DIGITS)} to {number(high.value, DIGITS)}" if known else DASH
-    p = p_words(standing.p.value).removeprefix("p ").removeprefix("= ") if standing.p.defined else ""
-    return (mark, standing.monitor, number(standing.value.value, DIGITS), interval, p)
+    p = p_cell(standing.p.value) if standing.p.defined else ""
+    return (_mark(section, place), standing.monitor, number(standing.value.value, DIGITS), interval, p)
 
 
-def _renderable(comparison: Comparison) -> RenderableType:
-    pieces: list[RenderableType] = [Text(title(comparison), style="bold")]
+def _mark(section: Section, place: int) -> str:
+    """Return the sign before a monitor with a value: how it stands to the best, or to the control."""
+    standing, than = section.standings[place], section.control or section.best
+    like = standing.like_best if section.control is None else standing.like_control
+    if standing.monitor == than:
+        return FIRST
+    if like is None:
+        return OPEN if standing.p.defined else ""
+    if like:
+        return LIKE
+    if section.control is None:
+        return ""
+    before = [each.monitor for each in section.standings[:place]]
+    return WORSE if section.control in before else BETTER
+
+
+def _renderable(comparison: Comparison, width: int) -> RenderableType:
+    pieces: list[RenderableType] = [Text(title(comparison), style="bold"), Text(), Text(ON_INSTANCES)]
     for one in comparison.sections:
         pieces += [Text(), Text.assemble((one.name, "bold"), f": {subtitle(one)}")]
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -110,70 +170,217 @@ def _renderable(comparison: Comparison) -> RenderableType:
                 overflow="fold",
                 no_wrap=not name,
             )
-        for i, standing in enumerate(one.standings):
-            best = i == 0 and standing.value.defined
-            table.add_row(*map(Text, cells(standing, i == 0)), style="bold" if best else None)
+        for i in range(len(one.standings)):
+            row = cells(one, i)
+            table.add_row(*map(Text, row), style="bold" if row[0] == FIRST else None)
         pieces += [table, *(_indented(note) for note in one.notes)]
-    pieces.append(Text())
-    for conclusion in comparison.conclusions:
-        pieces += [Text(conclusion.sentence), *(Text(f"  {told}") for told in conclusion.practical)]
+    for question, conclusions in by_question(comparison).items():
+        pieces.append(Text())
+        if question == OVER_SETS:
+            pieces += [Text(question), *_rank_tables(comparison, width), Text()]
+        for conclusion in conclusions:
+            pieces += [Text(conclusion.sentence), *(Text(f"  {told}") for told in conclusion.practical)]
     return Group(*pieces, Text(), *(_indented(line, 0) for line in legend(comparison)))
+
+
+def _rank_tables(comparison: Comparison, width: int) -> Iterator[RenderableType]:
+    for category, ranks in ranked(comparison):
+        look = rank_look(category, ranks, width)
+        name, _, about = look.title.partition(": ")
+        yield from (Text(), Text.assemble((name, "bold"), f": {about}"), look_table(look, width))
+        yield from (_indented(note) for note in look.notes)
 
 
 def _indented(line: str, by: int = 3) -> RenderableType:
     return Padding(Text(line, style="dim"), (0, 0, 0, by))
 
 
-def _markdown(comparison: Comparison) -> str:
-    lines = [f"### {_plain(title(comparison))}", ""]
+def _markdown(comparison: Comparison, told: Sequence[str]) -> str:
+    lines = [f"{markup_free(sentence)}\n" for sentence in told]
+    lines += [f"### {markup_free(title(comparison))}", "", ON_INSTANCES, ""]
     for one in comparison.sections:
         lines += [
-            f"**{_plain(one.name)}**: {_plain(subtitle(one))}",
+            f"**{markup_free(one.name)}**: {markup_free(subtitle(one))}",
             "",
             "| | monitor | value | interval | p |",
         ]
         lines += ["|:--|:--|--:|:--|--:|"]
-        lines += [
-            f"| {' | '.join(map(_plain, cells(standing, i == 0)))} |"
-            for i, standing in enumerate(one.standings)
-        ]
-        lines += ["", *(f"- {_plain(note)}" for note in one.notes), *([""] if one.notes else [])]
-    for conclusion in comparison.conclusions:
-        lines.append(f"- {_plain(conclusion.sentence)}")
-        lines += [f"  - {_plain(told)}" for told in conclusion.practical]
-    lines += ["", "---", "", *(f"- {_plain(line)}" for line in legend(comparison))]
+        lines += [f"| {' | '.join(map(markup_free, cells(one, i)))} |" for i in range(len(one.standings))]
+        lines += ["", *(f"- {markup_free(note)}" for note in one.notes), *([""] if one.notes else [])]
+    for question, conclusions in by_question(comparison).items():
+        if question == OVER_SETS:
+            lines += [question, "", *(embedded(rank_look(*each), "markdown") for each in ranked(comparison))]
+        for conclusion in conclusions:
+            lines.append(f"- {markup_free(conclusion.sentence)}")
+            lines += [f"  - {markup_free(told)}" for told in conclusion.practical]
+        lines.append("")
+    lines += ["---", "", *(f"- {markup_free(line)}" for line in legend(comparison))]
     return "\n".join(lines) + "\n"
 
 
-def _plain(text: str) -> str:
-    """Keep names and marks from becoming markup."""
-    return re.sub(r"([\\|*_`<>#])", r"\\\1", text)
-
-
-def _latex(comparison: Comparison) -> str:
-    lines = ["% needs \\usepackage{booktabs}", r"\begin{table}[t]", r"\centering\small"]
-    sentences = " ".join(conclusion.sentence for conclusion in comparison.conclusions)
+def _latex(comparison: Comparison, told: Sequence[str]) -> str:
+    lines = [BOOKTABS.strip(), *(f"{escape(sentence)}\n" for sentence in told)]
+    lines += [r"\begin{table}[t]", r"\centering\small"]
+    sentences = " ".join(
+        f"{question} {' '.join(one.sentence for one in conclusions)}"
+        for question, conclusions in by_question(comparison).items()
+    )
     lines.append(rf"\caption{{{escape(title(comparison))}. {escape(sentences)}}}")
     lines += [r"\begin{tabular}{llrlr}", r"\toprule", " & ".join(HEADINGS) + r" \\"]
     for one in comparison.sections:
         lines += [r"\midrule", rf"\multicolumn{{5}}{{l}}{{{escape(f'{one.name}: {subtitle(one)}')}}} \\"]
-        for i, standing in enumerate(one.standings):
-            mark, monitor, *numbers = map(escape, cells(standing, i == 0))
-            lines.append(" & ".join([mark, monitor, *map(_with_minus, numbers)]) + r" \\")
+        for i in range(len(one.standings)):
+            mark, monitor, *numbers = map(escape, cells(one, i))
+            lines.append(" & ".join([mark, monitor, *map(with_minus, numbers)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [embedded(rank_look(*each), "latex").rstrip() for each in ranked(comparison)]
     notes = [f"{one.name}: {note}" for one in comparison.sections for note in one.notes]
     lines += [rf"\par\smallskip{{\footnotesize {escape('; '.join(legend(comparison)))}.}}"]
     lines += [rf"\par{{\footnotesize {escape('; '.join(notes))}.}}"] if notes else []
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def _with_minus(text: str) -> str:
-    return re.sub(r"-(?=\d)", "$-$", text)
+def to_json(comparison: Comparison, answer: Sequence[Answer] = ()) -> str:
+    """Write everything; what is undefined is null, and `undefined` says why."""
+    record = {"answer": [asdict(each) for each in answer], **to_records(comparison)}
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"
 
 
-_WRITERS: dict[str, Callable[[Comparison], str]] = {
-    "json": to_json,
-    "csv": to_csv,
+def to_records(comparison: Comparison) -> dict[str, Any]:
+    """Return everything as JSON."""
+    return {
+        "measure": comparison.measure.name,
+        "higher_is_better": comparison.measure.higher_is_better,
+        "by": comparison.by,
+        "alpha": comparison.alpha,
+        "undefined": comparison.undefined,
+        "replicates": comparison.replicates,
+        "seed": comparison.seed,
+        "control": comparison.control,
+        "sets": [
+            {
+                "name": one.name,
+                **{name: getattr(one, name) for name in _OF_A_SET},
+                "runs": len(one.streams),
+                "values": {m: _value(one.cell(comparison.measure, m)) for m in comparison.monitors},
+            }
+            for one in comparison.sets
+        ],
+        "sections": [
+            {
+                "name": one.name,
+                "sets": list(one.sets),
+                "streams": one.n_streams,
+                "n": one.n,
+                "tracks": one.n_groups,
+                "replicates": None if one.resolution is None else one.resolution.replicates,
+                "notes": list(one.notes),
+                "monitors": [_standing(standing) for standing in one.standings],
+                "control": one.control,
+                "pairs": [_pair(pair) for pair in stream_pairs(one)],
+            }
+            for one in comparison.sections
+        ],
+        "conclusions": [_conclusion(one) for one in comparison.conclusions],
+        "notes": list(comparison.notes),
+    }
+
+
+_OF_A_SET = ("workload", "classifier", "faultload", "category", "severity")
+
+
+def _value(cell: Cell) -> float | None:
+    return cell.json if isinstance(cell, Measure) else None
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    measures = {name: getattr(standing, name) for name in ("value", "low", "high", "p")}
+    return {
+        "monitor": standing.monitor,
+        **{name: measure.json for name, measure in measures.items()},
+        "like_best": standing.like_best,
+        "like_control": standing.like_control,
+        "gap": standing.gap,
+        "undefined": {name: m.reason for name, m in measures.items() if not m.defined},
+    }
+
+
+def _pair(pair: dict[str, Any]) -> dict[str, Any]:
+    """Return a pair as JSON has it: what a smaller p takes by its name, such as `{"sets": 7}`."""
+    needed, needed_of = pair.pop("needed"), pair.pop("needed_of")
+    return {**pair, "needed": None if needed is None else {needed_of: needed}}
+
+
+def _conclusion(one: Conclusion) -> dict[str, Any]:
+    found: dict[str, Any] = {"category": one.category, "sentence": one.sentence}
+    notes = {"left_out": list(one.left_out), "counts_as_0": list(one.zeroed)}
+    notes |= {"practical": list(one.practical)}
+    if isinstance(one.ranks, Undefined):
+        return found | {"ranks": None, "why_no_ranks": one.ranks.reason} | notes
+    ranks = one.ranks
+    return found | {
+        "n_sets": ranks.n_sets,
+        "a_set_is": ranks.a_set_is,
+        "ranks": dict(zip(ranks.monitors, ranks.mean_ranks, strict=True)),
+        "critical_difference": ranks.critical_difference,
+        "friedman": friedman_numbers(ranks.friedman),
+        "tests": list(ranks.tests),
+        "pairs": [_pair(pair) for pair in rank_pairs(ranks)],
+        **notes,
+    }
+
+
+def _with_reasons(comparison: Comparison) -> pd.DataFrame:
+    """Return the values, and why what is undefined is so."""
+    reasons = [_standing(each)["undefined"] for one in comparison.sections for each in one.standings]
+    return comparison.values.assign(why=["; ".join(dict.fromkeys(own.values())) for own in reasons])
+
+
+TABLES = ("values", "ranks", "tests", "pairs")
+_SHOWN = {
+    "values": ("section", "monitor", "value", "low", "high", "p"),
+    "ranks": (),
+    "tests": (
+        "category",
+        "sets",
+        "chi_squared",
+        "chi_squared_p",
+        "f",
+        "f_p",
+        "critical_difference",
+        "needed",
+    ),
+    "pairs": ("name", "first", "second", "p_alone", "p_holm", "p_shaffer", "p_nemenyi", "needed"),
+}
+"""What people see of a table; of pairs whose instances were resampled there is one p."""
+
+
+def why_empty(comparison: Comparison, table: str) -> str | None:
+    """Say why one of the tables has no rows; None where it has some."""
+    if not getattr(comparison, table).empty:
+        return None
+    unranked = [one.ranks.reason for one in comparison.conclusions if isinstance(one.ranks, Undefined)]
+    return f"no {table} ({'; '.join(dict.fromkeys(unranked))})"
+
+
+def render_table(comparison: Comparison, table: str, format: str, *, width: int = 100) -> str:
+    """Write one of the tables alone: `values`, `ranks`, `tests` or `pairs`."""
+    frame = _with_reasons(comparison) if table == "values" else getattr(comparison, table)
+    if frame.empty and format not in ("csv", "json"):
+        why = why_empty(comparison, table)
+        return render_looks([Look(f"{title(comparison)}: {why}", (), [])], format, width=width)
+    if table != "pairs" or format in ("csv", "json"):
+        return render_frame(frame, format, title=title(comparison), shown=_SHOWN[table], width=width)
+    sets = frame["over"] == "sets"
+    parts = (
+        (~sets, ON_INSTANCES, ("name", "first", "second", "p", "floor")),
+        (sets, OVER_SETS, _SHOWN[table]),
+    )
+    looks = [look_of(frame[rows], heading, shown) for rows, heading, shown in parts if rows.any()]
+    return render_looks(looks, format, width=width)
+
+
+_WRITERS: dict[str, Callable[[Comparison, Sequence[str]], str]] = {
     "markdown": _markdown,
     "latex": _latex,
 }

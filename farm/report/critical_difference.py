@@ -144,13 +144,16 @@ def _title(comparison: RankComparison, about: str) -> str:
 
 
 def _subtitle(comparison: RankComparison) -> list[str]:
-    return [
+    best = (
         f"Mean rank over {comparison.counted}. Rank 1 is a set's best monitor: a lower mean rank is better."
-    ]
+    )
+    return [best] + ([f"{comparison.too_few}."] if comparison.too_few else [])
 
 
 def _footnotes(comparison: RankComparison) -> list[str]:
     joined = "Monitors joined by a black bar cannot be told apart: their mean ranks differ by at most CD."
-    if not comparison.any_differ:
+    if comparison.too_few:
+        joined = "So few sets tell no monitors apart, so one bar joins them all, whatever CD is."
+    elif not comparison.any_differ:
         joined = "No difference between the monitors is shown, so one bar joins them all, whatever CD is."
     return [joined, comparison.tests[0] + ".", *(f"Note: {note}." for note in comparison.notes)]

@@ -1,16 +1,86 @@
-"""Sheets of pictures with words beside them, as PNG."""
+"""Sheets of pictures: samples of every class of a workload, and rows of images with words beside them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from farm.api.arrays import Images
+from farm.api import Images, IntArray, Split, Workload
 
 MARGIN = 6
+"""Between the parts of a sheet of rows."""
+SAMPLES = 8
+CELL = 72
+"""The least height at which samples are drawn; smaller images are enlarged by whole factors."""
+_LARGEST = 144
+_GAP, _MARGIN, _LINE = 4, 12, 16
+_INK, _FAINT, _PAPER, _EMPTY = (20, 20, 20), (110, 110, 110), (255, 255, 255), (235, 235, 235)
+_NAME_WIDTH = 260
+_NAME, _COUNT = 17, 13
+"""Sizes of the two lines of text before a row."""
+
+
+def contact_sheet(workload: Workload) -> Image.Image:
+    """Draw a row a class: its name, its counts, and samples of its training images from as many groups.
+
+    Examples
+    --------
+    >>> from farm.testing.fakes import tiny_workload
+    >>> contact_sheet(tiny_workload()).mode
+    'RGB'
+    """
+    height, width = drawn_size(workload.shape)
+    row = max(height, 3 * _LINE) + _GAP
+    n = len(workload.classes)
+    counts = np.stack([np.bincount(split.labels, minlength=n) for split in workload.splits], axis=1)
+    told = ["{} train · {} validation · {} test".format(*count) for count in counts]
+    wanted = max(
+        *(font_of(_NAME).getlength(name) for name in workload.classes),
+        *(font_of(_COUNT).getlength(line) for line in told),
+    )
+    before = min(int(wanted) + _MARGIN, _NAME_WIDTH)
+    block = before + SAMPLES * (width + _GAP) + 2 * _MARGIN
+    # As many columns of rows as make the sheet about as wide as it is high.
+    columns = min(max(1, round((n * row / block) ** 0.5)), n)
+    rows = -(-n // columns)
+    top = 2 * _MARGIN + 3 * _LINE
+    sheet = Image.new("RGB", (2 * _MARGIN + columns * block, top + rows * row + _MARGIN), _PAPER)
+    pen = ImageDraw.Draw(sheet)
+    _title(pen, workload, sheet.width)
+    for label, name in enumerate(workload.classes):
+        left, y = _MARGIN + (label // rows) * block, top + (label % rows) * row
+        middle = y + height // 2 - _LINE - 4
+        for text, size, ink, down in ((name, _NAME, _INK, 0), (told[label], _COUNT, _FAINT, _LINE + 6)):
+            line = fitting(pen, text, size, before - _MARGIN)
+            pen.text((left, middle + down), line, fill=ink, font=font_of(size))
+        chosen = samples(workload.train, label)
+        images = workload.train.images.read(chosen)
+        for place in range(SAMPLES):
+            at = (left + before + place * (width + _GAP), y)
+            if place < len(chosen):
+                sheet.paste(drawn(images[place], (width, height)), at)
+            else:
+                pen.rectangle((*at, at[0] + width - 1, at[1] + height - 1), fill=_EMPTY)
+    return sheet
+
+
+def samples(split: Split, label: int, n: int = SAMPLES) -> IntArray:
+    """Choose images of a class, spread over its groups, and then within them."""
+    own = np.flatnonzero(split.labels == label)
+    seen: Counter[str] = Counter()
+    turns = []
+    for group in split.groups[own]:
+        turns.append(seen[group])
+        seen[group] += 1
+    first = np.argsort(np.array(turns, dtype=np.int64), kind="stable")  # one of each group, then a second
+    n_groups = max(len(seen), 1)
+    if n_groups > n:
+        return own[first[np.linspace(0, n_groups - 1, n).astype(np.int64)]]
+    return own[first[:n]]
 
 
 def picture_sheet(rows: Sequence[tuple[str, Images]], headings: Sequence[str], path: Path, zoom: int) -> None:
@@ -31,11 +101,52 @@ def picture_sheet(rows: Sequence[tuple[str, Images]], headings: Sequence[str], p
         y = top + row * (height + MARGIN)
         draw.text((MARGIN, y + height // 2 - 8), name, "black", font)
         for column, image in enumerate(images):
-            sheet.paste(_picture(image, width, height), (left + column * (width + MARGIN), y))
+            sheet.paste(drawn(image, (width, height)), (left + column * (width + MARGIN), y))
     sheet.save(path, format="PNG")
 
 
-def _picture(image: np.ndarray, width: int, height: int) -> Image.Image:
-    pixels = np.rint(image * 255).astype(np.uint8).transpose(1, 2, 0)
-    made = Image.fromarray(pixels if pixels.shape[2] == 3 else pixels[:, :, 0])
-    return made.convert("RGB").resize((width, height), Image.Resampling.NEAREST)
+def _title(pen: ImageDraw.ImageDraw, workload: Workload, width: int) -> None:
+    channels, height, across = workload.shape
+    colour = "grey" if channels == 1 else "RGB"
+    sizes = ", ".join(f"{len(split)} {split.name}" for split in workload.splits)
+    head = fitting(pen, workload.name, 22, width - 2 * _MARGIN)
+    pen.text((_MARGIN, _MARGIN), head, fill=_INK, font=font_of(22))
+    told = (
+        f"{len(workload.classes)} classes · {height} x {across} pixels (height x width), {colour} · {sizes} "
+        "images · shown: training images"
+    )
+    line = fitting(pen, told, 13, width - 2 * _MARGIN)
+    pen.text((_MARGIN, _MARGIN + 30), line, fill=_FAINT, font=font_of(13))
+
+
+def drawn_size(shape: tuple[int, int, int]) -> tuple[int, int]:
+    """Enlarge small images by a whole factor, and make large ones fit."""
+    _, height, width = shape
+    if max(height, width) > _LARGEST:
+        scale = _LARGEST / max(height, width)
+        return max(round(height * scale), 1), max(round(width * scale), 1)
+    factor = max(1, min(-(-CELL // height), _LARGEST // max(height, width)))
+    return height * factor, width * factor
+
+
+def drawn(image: np.ndarray, size: tuple[int, int]) -> Image.Image:
+    pixels = np.rint(image * 255).astype(np.uint8)
+    if len(pixels) == 1:
+        pixels = pixels.repeat(3, axis=0)
+    picture = Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+    larger = size[0] >= picture.width
+    return picture.resize(size, Image.Resampling.NEAREST if larger else Image.Resampling.BILINEAR)
+
+
+def font_of(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
+def fitting(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
+    """Shorten a text until it fits."""
+    font = font_of(size)
+    if pen.textlength(text, font=font) <= width:
+        return text
+    while text and pen.textlength(text + "...", font=font) > width:
+        text = text[:-1]
+    return text + "..."

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from farm.oracle import ORACLE
+from farm.judging.intervals import WORDS
+from farm.measures.oracle import ORACLE
+from farm.report.alarm_sheets import LEGEND_DRIFT, alarm_legend, alarm_sheets
 from farm.report.cells import (
     DASH,
-    Cell,
     Notes,
+    TableCell,
     acceptance_cell,
-    error_cell,
     latency_cell,
+    mcc_cell,
     number,
     percent,
+    rate_cell,
     value_cell,
 )
+from farm.report.sheet import Column, Records, Row, Sheet, Sheets, grouped, split_apart, subtitle, title
 
 LEGEND = (
     "specific: an OOD instance is positive, an alarm flags it. overall: a wrong decision is positive, "
     "cancelling it flags it.",
-    "error: share of wrong verdicts, below it its 95 % Wilson interval. coverage: share of decisions "
-    "accepted; accuracy: share of right ones among them.",
+    "AUROC: chance that an OOD instance scores higher than an ID one; FPR95: FPR where the threshold catches "
+    "95 % of OOD instances.",
+    "error: share of wrong verdicts. Below MCC, error, FPR and FNR is the 95 % interval. coverage: share of "
+    "decisions accepted; accuracy: share of right ones among them.",
     "time: median that the monitor adds an instance (in batches: its share), below it in per cent of the "
     "classifier's. ID kept: share of ID instances without an alarm, asked for → realised.",
     "system MCC: all classes, a cancelled decision being one more outcome, which on ID data is never right; "
@@ -42,55 +48,39 @@ LEGEND_FALLBACK = (
     "cancelling alone."
 )
 LEGEND_ORACLE = "oracle: the perfect monitor, a bound to compare with; it is not ranked."
+SHORT_LEGEND = "specific: OOD found; FPR95: FPR if 95 % are. overall: wrong decisions cancelled."
+SHORT_LEGEND_BELOW = "{}accuracy: of those accepted. More: --all."
+SHORT_INTERVAL = "below MCC: 95 % interval by {}; "
+SHORT_LEGEND_TIME = "delay: instances from onset to alarm; bound: of its 95th percentile, 95 % sure."
+SHORT_LEGEND_FALLBACK = "coverage, accuracy: of decisions acted upon, the fallback's among them."
 
 
-@dataclass(frozen=True)
-class Column:
-    """A heading and its unit, the name of the columns it belongs to, and who writes its cells."""
-
-    group: str
-    heading: str
-    unit: str
-    write: Callable[[Mapping[str, Any], Notes], Cell]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A monitor's cells; `apart` if it is no monitor but something to compare with."""
-
-    name: Cell
-    cells: tuple[Cell, ...]
-    apart: bool = False
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """One table."""
-
-    title: str
-    subtitle: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class Sheets:
-    """All tables of a report, with the footnotes they share."""
-
-    sheets: tuple[Sheet, ...]
-    notes: tuple[str, ...]
-    legend: tuple[str, ...]
-
-
-MAIN = (
-    Column("specific", "MCC", "", value_cell("specific.mcc", number)),
-    Column("specific", "error", "%", error_cell("specific")),
-    Column("specific", "FPR", "%", value_cell("specific.fpr", percent)),
-    Column("specific", "FNR", "%", value_cell("specific.fnr", percent)),
-    Column("overall", "MCC", "", value_cell("overall.mcc", number)),
-    Column("overall", "error", "%", error_cell("overall")),
+_BY_SCORES = (
+    Column("specific", "AUROC", "", value_cell("auroc", number)),
+    Column("specific", "FPR95", "%", value_cell("fpr_at_95_tpr", percent)),
+)
+_ACCEPTED = (
     Column("overall", "coverage", "%", value_cell("coverage", percent)),
     Column("overall", "accuracy", "%", value_cell("accepted_accuracy", percent)),
+)
+SHORT = (
+    Column("specific", "MCC", "", value_cell("specific.mcc", number)),
+    *_BY_SCORES,
+    Column("specific", "FPR", "%", value_cell("specific.fpr", percent)),
+    Column("specific", "FNR", "%", value_cell("specific.fnr", percent)),
+    Column("overall", "MCC", "", mcc_cell("overall")),
+    *_ACCEPTED,
+    Column("cost", "time", "", lambda record, notes: replace(latency_cell(record, notes), below="")),
+)
+MAIN = (
+    Column("specific", "MCC", "", mcc_cell("specific")),
+    Column("specific", "error", "%", rate_cell("specific.error")),
+    Column("specific", "FPR", "%", rate_cell("specific.fpr")),
+    Column("specific", "FNR", "%", rate_cell("specific.fnr")),
+    *_BY_SCORES,
+    Column("overall", "MCC", "", mcc_cell("overall")),
+    Column("overall", "error", "%", rate_cell("overall.error")),
+    *_ACCEPTED,
     Column("cost", "time", "", latency_cell),
     Column("cost", "ID kept", "%", acceptance_cell),
 )
@@ -102,7 +92,7 @@ SYSTEM = (
 )
 
 
-def _delay(field: str) -> Callable[[Mapping[str, Any], Notes], Cell]:
+def _delay(field: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
     return value_cell(f"detection_delay.{field}", lambda delay: f"{delay:g}")
 
 
@@ -116,75 +106,115 @@ TIME = (
     Column("delay", "bound", "", _delay("p95_bound")),
 )
 
-
 RUN = ("run", "workload", "classifier")
 GROUP = ("faultload", "category", "severity", "severity_range")
 
 
-def sheets(records: Sequence[Mapping[str, Any]]) -> Sheets:
-    """Arrange records: the monitors on all instances, group by group, then the system on ID data."""
+def sheets(records: Records, *, everything: bool = False) -> Sheets:
+    """Arrange records: the monitors on all instances, group by group.
+
+    With `everything` yardsticks have rows of their own, there are more columns and a sheet of the system on
+    ID data, and the legend explains all of them.
+    """
     notes = Notes()
     several = len({record.get("run") for record in records}) > 1
     made: list[Sheet] = []
-    for run in _split(records, RUN):
+    counted = any("low" in record for record in records)
+    judged = any(all("low" not in record for record in run) for run in grouped(records, RUN))
+    for run in grouped(records, RUN):
+        of_run = f"{run[0].get('run')}: " if several else ""
+        if any("low" in record for record in run):
+            shown = list(alarm_sheets(run, notes, everything=everything))
+            made += [replace(sheet, title=of_run + sheet.title) for sheet in shown]
+            continue
         parts = [
             {part: [r for r in group if r["part"] == part] for part in ("all", "id")}
-            for group in _split(run, GROUP)
+            for group in grouped(run, GROUP)
         ]
-        shown = [_sheet(MAIN, group["all"], notes) for group in parts]
+        if everything:
+            shown = [_sheet(MAIN, group["all"], notes) for group in parts]
+        else:
+            shown = [_short_sheet(group["all"], notes) for group in parts]
         shown += [
-            replace(_sheet(TIME, group["all"], notes), subtitle="faults that begin, instances until noticed")
-            for group in parts[:1]  # it is told of the whole stream, in every group
-            if any(record.get("detection_delay") for record in group["all"])
+            replace(_sheet(TIME, own, notes), subtitle="faults that begin, instances until noticed")
+            # It is told of the whole stream, in every group.
+            for own in [parts[0]["all"] if everything else split_apart(parts[0]["all"])[0]]
+            if any(record.get("detection_delay") for record in own)
         ]
-        # ID instances are the same in every group. Where they cannot be told apart, everything is shown.
-        shown += dict.fromkeys(_system_sheet(group["id"] or group["all"], notes) for group in parts)
-        of_run = f"{run[0].get('run')}: " if several else ""
+        if everything:
+            # ID instances are the same in every group. Where they cannot be told apart, all are shown.
+            shown += dict.fromkeys(_system_sheet(group["id"] or group["all"], notes) for group in parts)
         made += [replace(sheet, title=of_run + sheet.title) for sheet in shown]
-    oracle = any(record["monitor"] == ORACLE for record in records)
+    units = tuple(sorted({unit for record in records if (unit := record.get("intervals_by"))}))
+    oracle = judged and any(record["monitor"] == ORACLE for record in records)
     timed = any(record.get("detection_delay") for record in records)
     fallen_back = any(record.get("fallback") not in (None, "none") for record in records)
     legend = (
-        *LEGEND,
-        *([LEGEND_TIME] if timed else []),
-        *([LEGEND_FALLBACK] if fallen_back else []),
-        *([LEGEND_ORACLE] if oracle else []),
+        *((LEGEND if everything else _short_legend(units)) if judged else []),
+        *([f"interval: 95 %, {WORDS[units]}."] if judged and everything and units else []),
+        *([alarm_legend(records)] if counted else []),
+        *([LEGEND_DRIFT] if any(record.get("against") for record in records) else []),
+        *([LEGEND_TIME if everything else SHORT_LEGEND_TIME] if timed else []),
+        *([LEGEND_FALLBACK if everything else SHORT_LEGEND_FALLBACK] if fallen_back else []),
+        *([LEGEND_ORACLE] if oracle and everything else []),
     )
     return Sheets(tuple(made), tuple(notes.texts), legend)
 
 
-def _split(records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[list[Mapping[str, Any]]]:
-    """Gather records that agree on some fields, in the order in which they come."""
-    split: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        split.setdefault(repr([record.get(field) for field in fields]), []).append(record)
-    return list(split.values())
+def _short_legend(units: Sequence[str]) -> tuple[str, str]:
+    interval = SHORT_INTERVAL.format(" or ".join(units)) if units else ""
+    return SHORT_LEGEND, SHORT_LEGEND_BELOW.format(interval)
 
 
-def _sheet(columns: tuple[Column, ...], records: Sequence[Mapping[str, Any]], notes: Notes) -> Sheet:
+def _sheet(columns: tuple[Column, ...], records: Records, notes: Notes) -> Sheet:
     rows = sorted((_row(record, columns, notes) for record in records), key=lambda row: row.apart)
-    return Sheet(_title(records[0]), _subtitle(records[0]), columns, tuple(rows))
+    return Sheet(title(records[0]), subtitle(records[0]), columns, tuple(rows))
 
 
-def _system_sheet(records: Sequence[Mapping[str, Any]], notes: Notes) -> Sheet:
+def _short_sheet(records: Records, notes: Notes) -> Sheet:
+    """Show the monitors, and in a sentence below what they are to be compared with."""
+    monitors, apart = split_apart(records)
+    if not apart:
+        return _sheet(SHORT, records, notes)
+    alone = next((record for record in records if record["classifier_accuracy"] is not None), None)
+    told = [_accepted(record) for record in apart]
+    if alone is not None and not any(record["coverage"] == 1.0 for record in apart):
+        told.insert(0, f"classifier alone 100.0 % ({percent(alone['classifier_accuracy'])} % right)")
+    worth = ", ".join(filter(None, told))
+    below = f"For comparison, accepted: {worth}." if worth else ""
+    return replace(_sheet(SHORT, monitors, notes), below=below)
+
+
+def _accepted(record: Mapping[str, Any]) -> str:
+    """Say how many decisions a yardstick accepts and how many of them are right, if anything is known."""
+    if record["failure"] is not None:
+        return f"{record['monitor']} failed"
+    accepted, right = record["coverage"], record["accepted_accuracy"]
+    if accepted is None:
+        return ""
+    told = f"{record['monitor']} {percent(accepted)} %"
+    return told if right is None else f"{told} ({percent(right)} % right)"
+
+
+def _system_sheet(records: Records, notes: Notes) -> Sheet:
     sheet = _sheet(SYSTEM, records, notes)
     # A monitor that failed has no measures at all, the classifier's included.
     alone = next((record for record in records if record["failure"] is None), records[0])
     mcc = value_cell("classifier_mcc", number)(alone, notes)
     accuracy = value_cell("classifier_accuracy", percent)(alone, notes)
-    baseline = Row(Cell("classifier alone"), (mcc, Cell(""), Cell(percent(1.0)), accuracy))
+    baseline = Row(TableCell("classifier alone"), (mcc, TableCell(""), TableCell(percent(1.0)), accuracy))
     return Sheet(sheet.title, sheet.subtitle, sheet.columns, (baseline, *sheet.rows))
 
 
 def _row(record: Mapping[str, Any], columns: tuple[Column, ...], notes: Notes) -> Row:
     name, failure = str(record["monitor"]), record["failure"]
     if failure is not None:
-        failed = Cell(name, "failed", notes.number(f"{name} failed: {failure}"))
-        return Row(failed, tuple(Cell(DASH) for _ in columns))
+        failed = TableCell(name, "failed", notes.number(f"{name} failed: {failure}"))
+        return Row(failed, tuple(TableCell(DASH) for _ in columns))
     recovery = _recovery(record)
     note = notes.number(recovery) if recovery else None
     cells = tuple(column.write(record, notes) for column in columns)
-    return Row(Cell(name, "not ranked" if name == ORACLE else "", note), cells, apart=name == ORACLE)
+    return Row(TableCell(name, "not ranked" if name == ORACLE else "", note), cells, apart=name == ORACLE)
 
 
 def _recovery(record: Mapping[str, Any]) -> str:
@@ -192,30 +222,3 @@ def _recovery(record: Mapping[str, Any]) -> str:
     usual = {"policy": "cancel", "fallback": "none"}
     told = {what: record.get(what) or default for what, default in usual.items()}
     return "; ".join(f"{what}: {one}" for what, one in told.items() if one != usual[what])
-
-
-def _title(record: Mapping[str, Any]) -> str:
-    workload = record["workload"] or "workload without a name"
-    classifier = record["classifier"] or "classifier without a name"
-    return " · ".join([workload, classifier, *([] if record["part"] == "id" else _fault(record))])
-
-
-def _fault(record: Mapping[str, Any]) -> list[str]:
-    # The faultload `novelty` is of the category novelty: once is enough.
-    names = dict.fromkeys(str(record[field]) for field in ("category", "faultload") if record[field])
-    words = [" / ".join(names)]
-    if record["severity"] is not None:
-        words.append(f"severity {record['severity']:g}")
-    elif record.get("severity_range"):
-        low, high = record["severity_range"]
-        words.append(f"severity {low:g} to {high:g}")
-    return [word for word in words if word]
-
-
-def _subtitle(record: Mapping[str, Any]) -> str:
-    n, n_ood = record["n"], record["n_ood"]
-    if n_ood is None:
-        return f"all instances, ID and OOD not told apart: n = {n}"
-    if record["part"] == "id":
-        return f"ID instances only: n = {n}"
-    return f"all instances: n = {n}, of them {n_ood} OOD ({percent(n_ood / n)} %)"

@@ -5,17 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from farm.errors import ParameterError, suggestion
+from farm.report.cells import TableCell, csv_cell, markup_free
 from farm.report.latex import latex
-from farm.report.markdown import markdown
+from farm.report.sheet import Records, Sheet
+from farm.report.sheets import sheets
 
-Records = Sequence[Mapping[str, Any]]
 
-
-def render(records: Records, format: str = "table", *, width: int = 100, colour: bool = False) -> str:
+def render(
+    records: Records,
+    format: str = "table",
+    *,
+    width: int = 100,
+    colour: bool = False,
+    everything: bool = False,
+) -> str:
     """Write judged records.
 
     Parameters
@@ -26,6 +33,8 @@ def render(records: Records, format: str = "table", *, width: int = 100, colour:
         `table` for a terminal, `markdown`, `latex`: what a person needs to see. `json`, `csv`: everything.
     width, colour
         Of the terminal; other formats have neither.
+    everything
+        Of tables: all columns, yardsticks in rows of their own, and the whole legend.
 
     Examples
     --------
@@ -37,7 +46,9 @@ def render(records: Records, format: str = "table", *, width: int = 100, colour:
         # Only a terminal's tables need rich.
         from farm.report import terminal
 
-        return terminal.text(records, width, colour=colour)
+        return terminal.text(records, width, colour=colour, everything=everything)
+    if format in _PAGES:
+        return _PAGES[format](records, everything=everything)
     if format not in _WRITERS:
         raise ParameterError(f"format '{format}' is unknown; {suggestion(format, FORMATS)}")
     return _WRITERS[format](records)
@@ -69,17 +80,57 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         elif isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
-            flat[prefix + name] = " ".join(str(item) for item in value)
+            flat[prefix + name] = " ".join(str(csv_cell(item)) for item in value)
         else:
-            flat[prefix + name] = value
+            flat[prefix + name] = csv_cell(value)
     return flat
 
 
-_WRITERS: dict[str, Callable[[Records], str]] = {
-    "json": to_json,
-    "csv": to_csv,
-    "latex": latex,
-    "markdown": markdown,
-}
-FORMATS = ("table", *_WRITERS)
+def markdown(records: Records, *, everything: bool = False) -> str:
+    """Return a heading and a table for each sheet, then the footnotes and what the words mean."""
+    report = sheets(records, everything=everything)
+    blocks = [_markdown_table(sheet) for sheet in report.sheets]
+    if report.notes:
+        blocks.append(
+            "".join(f"- {_mark(i)} {markup_free(note)}\n" for i, note in enumerate(report.notes, 1))
+        )
+    blocks.append("".join(f"- {line}\n" for line in report.legend))
+    return "\n".join(blocks)
+
+
+def _markdown_table(sheet: Sheet) -> str:
+    headings = [
+        sheet.corner,
+        *(f"{column.group} {column.heading} {column.unit}".strip() for column in sheet.columns),
+    ]
+    lines = [
+        f"### {markup_free(sheet.title)}",
+        "",
+        *(f"{markup_free(line)}\n" for line in sheet.said),
+        sheet.subtitle,
+        "",
+        _markdown_row(headings),
+        _markdown_row([":--", *("--:" for _ in sheet.columns)]),
+        *(_markdown_row(_markdown_cell(cell) for cell in (row.name, *row.cells)) for row in sheet.rows),
+        *(["", markup_free(sheet.below)] if sheet.below else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_cell(cell: TableCell) -> str:
+    below = f" ({cell.below})" if cell.below else ""
+    return markup_free(cell.text + below) + ("" if cell.note is None else _mark(cell.note))
+
+
+def _mark(note: int) -> str:
+    return f"<sup>{note}</sup>"
+
+
+_WRITERS: dict[str, Callable[[Records], str]] = {"json": to_json, "csv": to_csv}
+_PAGES = {"latex": latex, "markdown": markdown}
+FORMATS = ("table", *_WRITERS, *_PAGES)
 """The names that `render` knows."""

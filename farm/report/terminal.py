@@ -1,64 +1,113 @@
-"""Tables for a terminal."""
+"""Tables for a terminal: of judged records, and the one that `farm stream` updates while it runs."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from farm.report.cells import Cell
-from farm.report.sheets import Column, Sheet, sheets
+from farm.report.cells import DASH, TableCell
+from farm.report.output import Styled
+from farm.report.sheet import Records, Sheet
+from farm.report.sheets import sheets
 
-WIDE = 96
-"""From this width on a sheet is one table; below, its first group of columns is one, the rest another."""
+if TYPE_CHECKING:
+    from farm.judging.live import Watch
+    from farm.measures import Measure
 
 # Rules under the heading and before what stands apart, and no other line.
 _RULES = box.Box("    \n    \n ── \n    \n ── \n    \n    \n    \n")
 
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_BARS = "▁▂▃▄▅▆▇█"
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def renderable(records: Sequence[Mapping[str, Any]], width: int) -> RenderableType:
-    """Give what a rich console prints."""
-    report = sheets(records)
+def renderable(records: Records, width: int, *, everything: bool = False) -> RenderableType:
+    """Return what a rich console prints."""
+    report = sheets(records, everything=everything)
     pieces: list[RenderableType] = []
     for before, sheet in zip((None, *report.sheets), report.sheets, strict=False):
         if before is None or before.title != sheet.title:
             pieces.append(Text(sheet.title, style="bold"))
-        pieces += [Text(sheet.subtitle), *_tables(sheet, width)]
+        pieces += [*map(Text, sheet.said), Text(sheet.subtitle), *_tables(sheet, width)]
+        pieces += [_Paragraph(sheet.below, "dim"), Text()] if sheet.below else []
     pieces += [Text(f"{_mark(i)} {note}", style="dim") for i, note in enumerate(report.notes, start=1)]
-    pieces += [Text(), *(Text(line, style="dim") for line in report.legend)]
+    pieces += [Text()] if report.notes else []
+    pieces += [Text(line, style="dim") for line in report.legend]
     return Group(*pieces)
 
 
-def text(records: Sequence[Mapping[str, Any]], width: int = 100, *, colour: bool = False) -> str:
-    """Give the tables as text, with escape codes if `colour` is asked for."""
-    console = Console(width=width, file=io.StringIO(), color_system="standard" if colour else None)
+def sentences(told: Sequence[str], warnings: Sequence[str] = ()) -> RenderableType:
+    """Return the answer's sentences, each in a paragraph of its own, after the warnings."""
+    pieces = [_Paragraph(f"Warning: {warning}.", "yellow") for warning in warnings]
+    pieces += [_Paragraph(sentence, "bold") for sentence in told]
+    return Group(*(piece for each in pieces for piece in (each, Text())))
+
+
+@dataclass(frozen=True)
+class _Paragraph:
+    """Text whose lines break between words, but not between a number and its per cent sign."""
+
+    text: str
+    style: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        whole = re.sub(r"(?<=\d) (?=%)", _NO_BREAK, self.text)
+        for line in textwrap.wrap(whole, options.max_width, break_on_hyphens=False):
+            yield Text(line.replace(_NO_BREAK, " "), style=self.style)
+
+
+def text(records: Records, width: int = 100, *, colour: bool = False, everything: bool = False) -> str:
+    """Return the tables as text, with escape codes if `colour` is asked for."""
+    return printed(renderable(records, width, everything=everything), width=width, colour=colour)
+
+
+def printed(*pieces: RenderableType, width: int, colour: bool = False) -> str:
+    """Return what a console of this width shows, with escape codes if `colour` is asked for."""
+    console = text_console(io.StringIO(), width=width, color_system="standard" if colour else None)
     with console.capture() as capture:
-        console.print(renderable(records, width))
-    lines = capture.get().splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+        for piece in pieces:
+            console.print(piece)
+    return Styled("\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n")
+
+
+def text_console(stream: TextIO, **options: Any) -> Console:
+    """Return a console to which names are text: neither markup nor emoji."""
+    return Console(file=stream, markup=False, emoji=False, highlight=False, **options)
 
 
 def _tables(sheet: Sheet, width: int) -> list[Table]:
+    """Return one table where it fits; else the first group of columns is one, the rest another."""
     groups = list(dict.fromkeys(column.group for column in sheet.columns))
-    shown = [groups] if width >= WIDE else [groups[:1], groups[1:]]
-    return [_table(sheet, names) for names in shown if names]
+    whole = _table(sheet, groups)
+    console = text_console(io.StringIO(), width=10 * width)
+    if Measurement.get(console, console.options, whole).maximum <= width:
+        return [whole]
+    return [_table(sheet, names) for names in (groups[:1], groups[1:]) if names]
 
 
 def _table(sheet: Sheet, groups: Sequence[str]) -> Table:
     picked = [i for i, column in enumerate(sheet.columns) if column.group in groups]
     table = Table(box=_RULES, padding=0, header_style="bold")
-    table.add_column("\nmonitor", overflow="fold", min_width=8)
+    # Where no group has a name, there is no line for them.
+    above = "\n" if any(groups) else ""
+    table.add_column(f"{above}{sheet.corner}", overflow="fold", min_width=8)
     for before, i in zip([None, *picked], picked, strict=False):
         column = sheet.columns[i]
         first = before is None or sheet.columns[before].group != column.group
-        table.add_column(_heading(column, named=first), justify="right", no_wrap=True)
+        name = f"{column.group if first else ''}{above}"
+        table.add_column(f"{name}{column.heading}\n{column.unit}", justify="right", no_wrap=True)
     for number, row in enumerate(sheet.rows):
         rule = number + 1 < len(sheet.rows) and sheet.rows[number + 1].apart and not row.apart
         cells = [_text(row.name), *(_text(row.cells[i]) for i in picked)]
@@ -66,14 +115,54 @@ def _table(sheet: Sheet, groups: Sequence[str]) -> Table:
     return table
 
 
-def _heading(column: Column, *, named: bool) -> str:
-    return f"{column.group if named else ''}\n{column.heading}\n{column.unit}"
-
-
-def _text(cell: Cell) -> Text:
+def _text(cell: TableCell) -> Text:
     made = Text(cell.text + ("" if cell.note is None else _mark(cell.note)))
     return made.append(f"\n{cell.below}", style="dim") if cell.below else made
 
 
 def _mark(note: int) -> str:
     return str(note).translate(_SUPERSCRIPT)
+
+
+def live_table(watch: Watch, window: int) -> Table:
+    """Show what is known by now, a row a monitor."""
+    title = f"{watch.n:,} instances, {watch.n_ood:,} OOD, {watch.onsets} onsets; windows of {window}"
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 1, 0, 0))
+    headings = ("monitor", "overall\nMCC", "", "alarm\nrate", "", "false alarms\nper 1000 ID", "noticed")
+    for heading in (*headings, "missed", "median\ndelay"):
+        table.add_column(heading, justify="left" if heading in ("monitor", "") else "right", no_wrap=True)
+    for watched in watch.monitors.values():
+        if watched.failure is not None:
+            table.add_row(watched.name, "failed", *[""] * 7)
+            continue
+        table.add_row(
+            watched.name,
+            _number(watched.window.overall_mcc, "{:.2f}"),
+            sparkline(watched.mcc_history, -1.0, 1.0),
+            _number(watched.window.alarm_rate, "{:.3f}"),
+            sparkline(watched.alarm_history, 0.0, 1.0),
+            _number(watched.false_alarms_per_1000(watch.quiet), "{:.1f}"),
+            str(watched.noticed),
+            str(watched.missed),
+            _number(watched.median_delay, "{:g}"),
+        )
+    return table
+
+
+def sparkline(values: Iterable[float], low: float, high: float) -> str:
+    """Draw numbers as a row of bars; what is undefined is a dot.
+
+    Examples
+    --------
+    >>> sparkline([0.0, 0.5, 1.0, float("nan")], 0.0, 1.0)
+    '▁▅█·'
+    """
+    steps = len(_BARS) - 1
+    return "".join(
+        "·" if math.isnan(v) else _BARS[round(steps * min(max((v - low) / (high - low), 0.0), 1.0))]
+        for v in values
+    )
+
+
+def _number(measure: Measure, form: str) -> str:
+    return form.format(measure.value) if measure.defined else DASH

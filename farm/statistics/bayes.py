@@ -14,16 +14,15 @@ three shares. The answer is how often each share is the greatest; shares that ti
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.api.randomness import generator
-from farm.errors import DataError, ParameterError
-from farm.statistics.full_table import FullTable
-from farm.statistics.ties import settled
+from farm.statistics.table import FullTable
+from farm.statistics.wilcoxon import settled
 
 PRIOR_STRENGTH = 0.5
 DRAWS = 50_000
@@ -33,67 +32,35 @@ CHUNK = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Practical:
-    """The probabilities that `first` is practically better than, the same as and worse than `second`.
+    """The probabilities that a monitor is practically better than, the same as and worse than another one.
 
-    They add up to 1. `error` is the largest standard error that drawing at random leaves in any of them.
+    They add up to 1.
     """
 
-    first: str
-    second: str
+    other: str
     better: float
     equivalent: float
     worse: float
-    rope: float
-    n: int
-    prior_strength: float
-    draws: int
-    error: float
 
 
-def practical_pairs(
-    table: FullTable,
-    rope: float,
-    seed: int,
-    *,
-    prior_strength: float = PRIOR_STRENGTH,
-    draws: int = DRAWS,
-) -> tuple[Practical, ...]:
-    """Compare each monitor with each other one; `rope` is in the measure's units.
+def practical(table: FullTable, monitor: str, rope: float, seed: int) -> Iterator[Practical]:
+    """Compare a monitor with each other one; `rope` is in the measure's units.
 
     A pair's random numbers depend on the seed and on the two names alone, in either order.
 
     Examples
     --------
     >>> values = tuple((0.5 + i / 40, 0.1 + i / 50) for i in range(10))
-    >>> pair, = practical_pairs(FullTable("mcc", tuple("abcdefghij"), ("oob", "odin"), values), 0.01, 0)
-    >>> pair.better > 0.99, pair.equivalent < 0.01, pair.n
-    (True, True, 10)
+    >>> found, = practical(FullTable("mcc", tuple("abcdefghij"), ("oob", "odin"), values), "oob", 0.01, 0)
+    >>> found.other, found.better > 0.99, found.equivalent < 0.01
+    ('odin', True, True)
     """
-    values = table.array if table.higher_is_better else -table.array
-    found = []
-    for i, first in enumerate(table.monitors):
-        for j in range(i + 1, len(table.monitors)):
-            second = table.monitors[j]
-            random = generator(seed, "signed rank", table.measure, *sorted((first, second)))
-            better, equivalent, worse = practical_probabilities(
-                values[:, i], values[:, j], rope, random, prior_strength=prior_strength, draws=draws
-            )
-            error = math.sqrt(max(p * (1 - p) for p in (better, equivalent, worse)) / draws)
-            found.append(
-                Practical(
-                    first,
-                    second,
-                    better,
-                    equivalent,
-                    worse,
-                    float(rope),
-                    len(values),
-                    float(prior_strength),
-                    draws,
-                    error,
-                )
-            )
-    return tuple(found)
+    columns = (table.array if table.higher_is_better else -table.array).T
+    own = columns[table.monitors.index(monitor)]
+    for other, values in zip(table.monitors, columns, strict=True):
+        if other != monitor:
+            random = generator(seed, "signed rank", table.measure, *sorted((monitor, other)))
+            yield Practical(other, *practical_probabilities(own, values, rope, random))
 
 
 def practical_probabilities(
@@ -105,7 +72,7 @@ def practical_probabilities(
     prior_strength: float = PRIOR_STRENGTH,
     draws: int = DRAWS,
 ) -> tuple[float, float, float]:
-    """Give the probabilities that the first is practically higher, the same and lower.
+    """Return the probabilities that the first is practically higher, the same and lower.
 
     A mean difference of exactly `rope` is still the same.
 
@@ -122,7 +89,6 @@ def practical_probabilities(
     >>> practical_probabilities(seen, seen + 0.001, 0.01, np.random.default_rng(0))
     (0.0, 1.0, 0.0)
     """
-    _check(first, second, rope, prior_strength, draws)
     differences = settled(first - second, float(max(np.abs(first).max(), np.abs(second).max())))
     seen = np.append(differences, 0.0)
     strengths = np.append(np.ones(len(differences)), prior_strength)
@@ -144,17 +110,3 @@ def practical_probabilities(
         wins += (greatest / greatest.sum(axis=0)).sum(axis=1)
     better, equivalent, worse = (wins / draws).tolist()
     return better, equivalent, worse
-
-
-def _check(first: FloatArray, second: FloatArray, rope: float, prior_strength: float, draws: int) -> None:
-    if first.ndim != 1 or first.shape != second.shape or not len(first):
-        shapes = f"{first.shape} and {second.shape}"
-        raise DataError(f"signed rank: values have shapes {shapes}; expected one value a set for each")
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise DataError("signed rank: a value is not a finite number; expected one on every set")
-    if not (rope >= 0 and math.isfinite(rope)):
-        raise ParameterError(f"signed rank: rope = {rope}; expected a number of at least 0")
-    if not (prior_strength > 0 and math.isfinite(prior_strength)):
-        raise ParameterError(f"signed rank: prior_strength = {prior_strength}; expected a number above 0")
-    if draws < 1:
-        raise ParameterError(f"signed rank: draws = {draws}; expected at least 1")

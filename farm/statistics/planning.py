@@ -6,6 +6,7 @@ Each answer is the smallest number that will do: it does, and one less does not.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -13,14 +14,14 @@ from statistics import NormalDist
 from scipy.special import bdtrc
 
 from farm.errors import ParameterError
-from farm.statistics.ranks import critical_difference
+from farm.statistics.ranks import critical_difference, sets_needed
 
 WORST_RATE = 0.5
 """The rate whose interval is widest."""
 
 
 def wilson_half_width(rate: float, n: int, level: float = 0.95) -> float:
-    """Give half the width of Wilson's interval where the share `rate` of `n` instances is seen.
+    """Return half the width of Wilson's interval where the share `rate` of `n` instances is seen.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def wilson_half_width(rate: float, n: int, level: float = 0.95) -> float:
 
 
 def instances_for_half_width(half_width: float, rate: float | None = None, level: float = 0.95) -> int:
-    """Give how many instances it takes until Wilson's interval is rate +- `half_width`, or narrower.
+    """Return how many instances it takes until Wilson's interval is rate +- `half_width`, or narrower.
 
     The interval's middle lies a little nearer to one half than the rate. Without a rate it is the worst
     case, 0.5, that is planned for: then the interval is as narrow whatever the rate turns out to be.
@@ -44,15 +45,14 @@ def instances_for_half_width(half_width: float, rate: float | None = None, level
     >>> instances_for_half_width(0.02, rate=0.1), instances_for_half_width(0.02)
     (868, 2398)
     """
-    if not 0 < half_width < 0.5:
-        raise ParameterError(f"half_width is {half_width}; expected a number between 0 and 0.5")
+    check_half_width(half_width)
     # The width falls with n at any rate: its derivative has the sign of z^2 (p q - 1/2) - p q n, below 0.
     share = WORST_RATE if rate is None else rate
     return smallest(lambda n: wilson_half_width(share, n, level) <= half_width)
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
+class KindSizes:
     """How many instances of each kind, and of a stream that has enough of both."""
 
     n_id: int
@@ -68,8 +68,8 @@ def instances_of_each_kind(
     *,
     ood_share: float | None = None,
     level: float = 0.95,
-) -> Kinds:
-    """Give how many ID and OOD instances it takes until FPR and FNR both are known that well.
+) -> KindSizes:
+    """Return how many ID and OOD instances it takes until FPR and FNR both are known that well.
 
     The FPR is a share of the ID instances alone and the FNR of the OOD ones, so a stream with few OOD
     instances must be longer: with `ood_share` it is told how long.
@@ -77,26 +77,26 @@ def instances_of_each_kind(
     Examples
     --------
     >>> instances_of_each_kind(0.02, fpr=0.05, fnr=0.2, ood_share=0.2)
-    Kinds(n_id=469, n_ood=1535, ood_share=0.2, n_stream=7675)
+    KindSizes(n_id=469, n_ood=1535, ood_share=0.2, n_stream=7675)
     """
     n_id = instances_for_half_width(half_width, fpr, level)
     n_ood = instances_for_half_width(half_width, fnr, level)
     if ood_share is None:
-        return Kinds(n_id, n_ood, None, n_id + n_ood)
+        return KindSizes(n_id, n_ood, None, n_id + n_ood)
     _check_share("ood_share", ood_share)
 
     # The 1e-9 keeps 0.2 * n from falling short of a whole number by rounding.
     def enough(n: int) -> bool:
         return math.floor((1 - ood_share) * n + 1e-9) >= n_id and math.floor(ood_share * n + 1e-9) >= n_ood
 
-    return Kinds(n_id, n_ood, ood_share, smallest(enough))
+    return KindSizes(n_id, n_ood, ood_share, smallest(enough))
 
 
 def sets_for_rank_difference(difference: float, n_monitors: int, alpha: float = 0.05) -> int:
-    """Give how many benchmark sets it takes until a difference in mean rank exceeds Nemenyi's.
+    """Return how many benchmark sets it takes until a difference in mean rank exceeds Nemenyi's, and counts.
 
     That is what must be *seen*. Monitors that truly differ by just as much show it in about every second
-    experiment; more sets make it likelier.
+    experiment; more sets make it likelier. Over fewer than `sets_needed` no difference counts.
 
     Examples
     --------
@@ -111,12 +111,12 @@ def sets_for_rank_difference(difference: float, n_monitors: int, alpha: float = 
             f"{n_monitors} monitors lie between 1 and {n_monitors}"
         )
     _check_share("alpha", alpha)
-    # Over one set there is nothing to average, and no test.
-    return smallest(lambda n: critical_difference(n_monitors, n, alpha) < difference, at_least=2)
+    fewest = sets_needed(n_monitors * (n_monitors - 1) // 2, alpha)
+    return smallest(lambda n: critical_difference(n_monitors, n, alpha) < difference, at_least=fewest)
 
 
 def onsets_for_delay_bound(missed: int = 0, quantile: float = 0.95, level: float = 0.95) -> int:
-    """Give how many onsets it takes until the delay's percentile has an upper bound.
+    """Return how many onsets it takes until the delay's percentile has an upper bound.
 
     The bound is an order statistic and takes nothing for granted about how delays are distributed. A missed
     onset has no delay: with `missed` of them there must be more others.
@@ -134,8 +134,14 @@ def onsets_for_delay_bound(missed: int = 0, quantile: float = 0.95, level: float
     return smallest(lambda n: bool(bdtrc(missed, n, 1 - quantile) >= level), at_least=missed + 1)
 
 
+def check_half_width(half_width: float) -> None:
+    """Raise where no share can be known so well, or each is."""
+    if not 0 < half_width < 0.5:
+        raise ParameterError(f"half_width is {half_width}; expected a number between 0 and 0.5")
+
+
 def smallest(enough: Callable[[int], bool], at_least: int = 1) -> int:
-    """Give the smallest whole number that is enough, where every greater one is as well.
+    """Return the smallest whole number that is enough, where every greater one is as well.
 
     Examples
     --------
@@ -145,11 +151,8 @@ def smallest(enough: Callable[[int], bool], at_least: int = 1) -> int:
     high = at_least
     while not enough(high):
         high *= 2
-    low = max(high // 2, at_least - 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    # What lies below was too few, or is not asked for.
+    return bisect_left(range(high), True, lo=max(high // 2 + 1, at_least), key=enough)
 
 
 def _check_share(name: str, value: float, *, ends: bool = False) -> None:

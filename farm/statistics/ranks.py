@@ -6,25 +6,59 @@ Three questions, a test for each:
 - *Which differ?* Nemenyi's test: two mean ranks further apart than the critical difference. It only speaks
   where the first test found something, and the critical-difference diagram shows it.
 - *Does this pair differ?* Wilcoxon's signed-rank test with Holm's correction. It looks at two monitors alone,
-  so that no third one changes their p, and at the sizes of the differences; often it tells more apart.
+  so that no third one changes their p, and at the sizes of the differences; often it tells more apart. Where
+  one monitor is the control, its pairs alone are tested.
+
+Where there are so few sets that the third can tell no pair apart, the others are not asked either: one
+question has one answer, and over three sets Friedman's test finds a difference in 19 % of tables of three
+monitors that are alike.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from scipy import stats
 
-from farm.api.arrays import BoolArray, FloatArray
+from farm.api.arrays import FloatArray
 from farm.errors import ParameterError
-from farm.statistics.friedman import Friedman, friedman, set_ranks
-from farm.statistics.full_table import FullTable
+from farm.measures.measure import Measure, undefined
 from farm.statistics.groups import groups_of
-from farm.statistics.wilcoxon import SignedRank, signed_rank_pairs
+from farm.statistics.table import FullTable
+from farm.statistics.wilcoxon import SignedRank, settled, signed_rank_pairs
 
 ALPHA = 0.05
 """The chance of seeing a difference where there is none that is put up with, unless asked otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Friedman:
+    """Friedman's chi-squared with its correction for ties, and Iman and Davenport's F that is made of it."""
+
+    statistic: Measure
+    degrees_of_freedom: tuple[int, int]
+    p: Measure
+    chi_squared: Measure
+    chi_squared_p: Measure
+
+    def __str__(self) -> str:
+        """Return what was found, in a few signs."""
+        first, second = self.degrees_of_freedom
+        chi_squared = _found(f"chi-squared({first})", self.chi_squared, self.chi_squared_p)
+        f = _found(f"F({first}, {second})", self.statistic, self.p)
+        if not self.chi_squared.defined:
+            return f
+        return f"{chi_squared}; as Iman and Davenport's {f}"
+
+
+def _found(name: str, statistic: Measure, p: Measure) -> str:
+    told = "p < 0.001" if p.value < 0.001 else f"p = {p.value:.3f}" if p.defined else "no p"
+    if statistic.defined:
+        return f"{name} = {statistic.value:.2f}, {told}"
+    return f"{name} is undefined ({statistic.reason}), {told}"
 
 
 @dataclass(frozen=True)
@@ -39,20 +73,14 @@ class RankComparison:
         Of each monitor; 1 would be best on every set.
     friedman
         Whether any monitors differ.
-    critical_q, critical_difference
-        Nemenyi's: the studentized range at `alpha`, divided by the root of 2, and the least distance between
-        two mean ranks that counts as a difference.
-    nemenyi_p
-        Symmetric, monitors x monitors.
+    critical_difference
+        Nemenyi's: the least distance between two mean ranks that counts as a difference.
     wilcoxon
-        Each pair by itself, with Holm's correction.
-    groups
-        The largest groups of monitors that Nemenyi's test cannot tell apart; all in one where Friedman's
-        finds no difference.
-    wilcoxon_groups
-        The same, by Wilcoxon's test with Holm's correction.
+        Each pair by itself, with corrections for all of them; the control's pairs alone where there is one.
     notes
         What was done about values that are undefined or missing.
+    control
+        The monitor that the others are compared with; None where all are compared with each other.
     """
 
     measure: str
@@ -63,18 +91,36 @@ class RankComparison:
     a_set_is: str
     alpha: float
     friedman: Friedman
-    critical_q: float
     critical_difference: float
-    nemenyi_p: tuple[tuple[float, ...], ...]
     wilcoxon: tuple[SignedRank, ...]
-    groups: tuple[tuple[str, ...], ...]
-    wilcoxon_groups: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    control: str | None = None
 
     @property
     def n_sets(self) -> int:
         """The number of sets."""
         return len(self.sets)
+
+    @property
+    def floor(self) -> float:
+        """The least p that a pair can have: all sets favour one monitor, and all pairs are accounted for."""
+        return min(1.0, _floor(len(self.wilcoxon), self.n_sets))
+
+    @property
+    def sets_needed(self) -> int:
+        """The fewest sets with which the least p there can be is below alpha."""
+        return sets_needed(len(self.wilcoxon), self.alpha)
+
+    @property
+    def too_few(self) -> str | None:
+        """Say that no test can tell any pair apart over so few sets; None where there are enough."""
+        if self.n_sets >= self.sets_needed:
+            return None
+        k = len(self.monitors)
+        whom = "tell two monitors apart" if k == 2 else f"tell any two of {k} monitors apart"
+        if self.control is not None:
+            whom = f"tell any monitor from {self.control}"
+        return f"n = {self.n_sets} sets are too few to {whom}, which takes at least {self.sets_needed}"
 
     @property
     def counted(self) -> str:
@@ -83,39 +129,59 @@ class RankComparison:
 
     @property
     def any_differ(self) -> bool:
-        """Whether Iman and Davenport's test finds a difference at `alpha`."""
-        p = self.friedman.iman_davenport.p
-        return p.defined and p.value < self.alpha
+        """Whether Iman and Davenport's test finds a difference at `alpha`, over enough sets for any pair."""
+        p = self.friedman.p
+        return self.too_few is None and p.defined and p.value < self.alpha
 
     @property
-    def like_the_best(self) -> tuple[str, ...]:
-        """The monitors that Nemenyi's test cannot tell from the one with the best mean rank, and that one."""
-        best = self.monitors[0]
-        joined = {name for group in self.groups if best in group for name in group}
-        return tuple(name for name in self.monitors if name in joined)
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The largest groups that Nemenyi's test cannot tell apart; all in one unless `any_differ`."""
+        ranks = np.array(self.mean_ranks)
+        distances = np.abs(ranks[:, None] - ranks[None, :])
+        groups = groups_of((distances > self.critical_difference) & self.any_differ)
+        return tuple(tuple(self.monitors[i] for i in group) for group in groups)
 
     def pair(self, first: str, second: str) -> SignedRank:
-        """Give the signed-rank test of two monitors, as it was made."""
+        """Return the signed-rank test of two monitors, as it was made."""
         return next(each for each in self.wilcoxon if {each.first, each.second} == {first, second})
+
+    def favours(self, one: str, other: str) -> bool:
+        """Return whether the rank sums of two monitors speak for the first."""
+        pair = self.pair(one, other)
+        return (pair.first_sum > pair.second_sum) == (pair.first == one) and pair.first_sum != pair.second_sum
+
+    def nemenyi_p(self, first: str, second: str) -> float:
+        """Return the p of two mean ranks by Nemenyi's test, which is corrected for all pairs of monitors."""
+        distance = abs(
+            self.mean_ranks[self.monitors.index(first)] - self.mean_ranks[self.monitors.index(second)]
+        )
+        k = len(self.monitors)
+        return float(stats.studentized_range.sf(math.sqrt(2) * distance / _error(k, self.n_sets), k, np.inf))
 
     @property
     def tests(self) -> tuple[str, ...]:
         """Say, one sentence a test, which test was made and what it found."""
         k, alpha = len(self.monitors), f"{self.alpha:g}"
+        compared = f"{len(self.wilcoxon)} pairs" + ("" if self.control is None else f" with {self.control}")
         finds = "the monitors differ" if self.any_differ else "no difference between the monitors is shown"
+        if self.too_few:
+            finds = f"not asked, since {self.too_few}"
         pairs = f"{k * (k - 1) // 2} pairs"
         told = sum(each.p_holm < self.alpha for each in self.wilcoxon)
         gate = "" if self.any_differ else ", not asked, since the first finds none"
+        if self.too_few:
+            gate = ", not asked over so few sets"
         return (
-            f"Friedman's test as Iman and Davenport's {_described(self.friedman)}: {finds} (alpha {alpha})",
+            f"Friedman's test: {self.friedman}: {finds} (alpha {alpha})",
             f"Nemenyi's test: mean ranks further apart than {self.critical_difference:.3f} differ "
             f"(alpha {alpha} for all {pairs} together){gate}",
-            f"Wilcoxon's signed-rank test with Holm's correction: {told} of {pairs} differ (alpha {alpha})",
+            f"Wilcoxon's signed-rank test with Holm's correction: {told} of {compared} differ "
+            f"(alpha {alpha})",
         )
 
 
-def compare_ranks(table: FullTable, alpha: float = ALPHA) -> RankComparison:
-    """Rank the monitors on each set and test which of them differ.
+def compare_ranks(table: FullTable, alpha: float = ALPHA, control: str | None = None) -> RankComparison:
+    """Rank the monitors on each set and test which of them differ, or which differ from a control.
 
     References
     ----------
@@ -140,12 +206,6 @@ def compare_ranks(table: FullTable, alpha: float = ALPHA) -> RankComparison:
     monitors = tuple(table.monitors[i] for i in best_first)
     n, k = ranks.shape
     mean_ranks = ranks.sum(axis=0) / n
-    omnibus = friedman(ranks)
-    differ = omnibus.iman_davenport.p.defined and omnibus.iman_davenport.p.value < alpha
-    q = critical_q(k, alpha)
-    critical = q * _standard_error(k, n)
-    distances = np.abs(mean_ranks[:, None] - mean_ranks[None, :])
-    pairs = signed_rank_pairs(table)
     return RankComparison(
         measure=table.measure,
         higher_is_better=table.higher_is_better,
@@ -154,15 +214,62 @@ def compare_ranks(table: FullTable, alpha: float = ALPHA) -> RankComparison:
         sets=table.sets,
         a_set_is=table.a_set_is,
         alpha=alpha,
-        friedman=omnibus,
-        critical_q=q,
-        critical_difference=critical,
-        nemenyi_p=tuple(map(tuple, _nemenyi_p(distances, k, n).tolist())),
-        wilcoxon=pairs,
-        groups=groups_of(monitors, (distances > critical) & differ),
-        wilcoxon_groups=groups_of(monitors, _apart(monitors, pairs, alpha)),
+        friedman=friedman(ranks),
+        critical_difference=critical_difference(k, n, alpha),
+        wilcoxon=signed_rank_pairs(table, control),
         notes=table.notes,
+        control=control,
     )
+
+
+def set_ranks(values: FloatArray, higher_is_better: bool = True) -> FloatArray:
+    """Rank the monitors (columns) on each set (row), 1 being best; ties share their mean rank.
+
+    Examples
+    --------
+    >>> set_ranks(np.array([[0.9, 0.5, 0.5], [0.1, 0.2, 0.3]])).tolist()
+    [[1.0, 2.5, 2.5], [3.0, 2.0, 1.0]]
+    """
+    rows = [settled(row, float(np.abs(row).max())) for row in values]
+    ranks = stats.rankdata(np.array(rows) * (-1 if higher_is_better else 1), axis=1)
+    return np.asarray(ranks, dtype=np.float64)
+
+
+def friedman(ranks: FloatArray) -> Friedman:
+    """Test whether the monitors' mean ranks differ by more than chance.
+
+    Friedman's chi-squared is known to be cautious; Iman and Davenport's F is the one to decide by. Where
+    every set gives the very same ranks, F is infinite and its p would be 0; the p given then is the chance
+    that all sets agree if every order is equally likely. scipy's `friedmanchisquare` has neither F nor that.
+
+    References
+    ----------
+    M. Friedman, "The use of ranks to avoid the assumption of normality implicit in the analysis of
+    variance", Journal of the American Statistical Association 32 (1937).
+    R. L. Iman and J. M. Davenport, "Approximations of the critical region of the Friedman statistic",
+    Communications in Statistics A9 (1980).
+
+    Examples
+    --------
+    >>> print(friedman(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])))
+    chi-squared(2) = 4.67, p = 0.097; as Iman and Davenport's F(2, 4) = 7.00, p = 0.049
+    """
+    n, k = ranks.shape
+    deviations = ranks - (k + 1) / 2
+    spread = float((deviations**2).sum())
+    freedom = (k - 1, (k - 1) * (n - 1))
+    if spread == 0:
+        tied = undefined(f"all {k} monitors tie on each of the {n} sets")
+        return Friedman(tied, freedom, tied, tied, tied)
+    chi_squared = (k - 1) * float((deviations.sum(axis=0) ** 2).sum()) / spread
+    of_chi_squared = Measure(chi_squared), Measure(float(stats.chi2.sf(chi_squared, k - 1)))
+    if (ranks == ranks[0]).all():
+        infinite = undefined(f"each of the {n} sets gives the same ranks, so that F is infinite")
+        _, tied_ranks = np.unique(ranks[0], return_counts=True)
+        orders = math.factorial(k) / math.prod(map(math.factorial, tied_ranks.tolist()))
+        return Friedman(infinite, freedom, Measure(float(orders ** (1 - n))), *of_chi_squared)
+    f = (n - 1) * chi_squared / (n * (k - 1) - chi_squared)
+    return Friedman(Measure(f), freedom, Measure(float(stats.f.sf(f, *freedom))), *of_chi_squared)
 
 
 def critical_q(n_monitors: int, alpha: float = ALPHA) -> float:
@@ -177,37 +284,31 @@ def critical_q(n_monitors: int, alpha: float = ALPHA) -> float:
 
 
 def critical_difference(n_monitors: int, n_sets: int, alpha: float = ALPHA) -> float:
-    """Give the least distance between two mean ranks over `n_sets` sets that Nemenyi's test sees.
+    """Return the least distance between two mean ranks over `n_sets` sets that Nemenyi's test sees.
 
     Examples
     --------
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
-    return critical_q(n_monitors, alpha) * _standard_error(n_monitors, n_sets)
+    return critical_q(n_monitors, alpha) * _error(n_monitors, n_sets)
 
 
-def _standard_error(k: int, n: int) -> float:
-    return float(np.sqrt(k * (k + 1) / (6 * n)))
+def sets_needed(n_pairs: int, alpha: float = ALPHA) -> int:
+    """Return the fewest sets over which signed ranks can tell any of so many pairs apart, as Holm corrects.
+
+    Examples
+    --------
+    >>> sets_needed(1), sets_needed(3), sets_needed(28)
+    (6, 7, 11)
+    """
+    return next(n for n in count(2) if _floor(n_pairs, n) < alpha)
 
 
-def _nemenyi_p(distances: FloatArray, k: int, n: int) -> FloatArray:
-    q = distances / _standard_error(k, n) * np.sqrt(2)
-    return np.asarray(stats.studentized_range.sf(q, k, np.inf), dtype=np.float64)
+def _floor(n_pairs: int, n_sets: int) -> float:
+    return 2 * 0.5**n_sets * n_pairs
 
 
-def _apart(monitors: tuple[str, ...], pairs: tuple[SignedRank, ...], alpha: float) -> BoolArray:
-    place = {name: i for i, name in enumerate(monitors)}
-    apart = np.zeros((len(monitors), len(monitors)), dtype=np.bool_)
-    for each in pairs:
-        i, j = place[each.first], place[each.second]
-        apart[i, j] = apart[j, i] = each.p_holm < alpha
-    return apart
-
-
-def _described(result: Friedman) -> str:
-    test = result.iman_davenport
-    freedom = ", ".join(map(str, test.degrees_of_freedom))
-    value, reason = test.statistic.value, test.statistic.reason
-    p = "no p" if not test.p.defined else f"p = {test.p.value:.3f}" if test.p.value >= 0.001 else "p < 0.001"
-    return f"F({freedom}) " + (f"= {value:.2f}, {p}" if reason is None else f"is undefined ({reason}), {p}")
+def _error(n_monitors: int, n_sets: int) -> float:
+    """Return the standard error of the distance between two mean ranks, where all monitors are alike."""
+    return math.sqrt(n_monitors * (n_monitors + 1) / (6 * n_sets))

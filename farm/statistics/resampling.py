@@ -1,4 +1,4 @@
-"""How often each group of instances is drawn: the same draws for every monitor and every measure.
+"""How often each group of instances is drawn, the same for every monitor and measure, and what that gives.
 
 Groups are drawn whole, since the frames of one track resemble each other and a second one tells little new.
 They are drawn part by part (as many ID groups as there are, from among these; OOD groups likewise), since
@@ -8,8 +8,8 @@ and an interval that let it vary would answer another question.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,9 @@ from farm.errors import DataError
 FEWEST = 5
 """Groups that a part needs; fewer give no 95 % interval. With 4 the most extreme draw there is, one group
 four times, has a chance of 1/256, but beyond an end of the interval there should be no more than 0.0001."""
+K = TypeVar("K", bound=Hashable)
+Draw: TypeAlias = Callable[[FloatArray], FloatArray]
+"""From weights, a row a replicate and a column a group, to values, one a replicate, NaN where undefined."""
 _ID, _MIXED, _OOD = range(3)
 _PARTS = ("ID part", "mixed part", "OOD part")
 _CELLS = 2**21
@@ -96,12 +99,12 @@ class Resampling:
                 return f"the {name} has {found}; resampling needs at least {FEWEST}"
         return None
 
-    def weights(self, replicates: int, *, seed: int, name: str = "") -> Iterator[FloatArray]:
-        """Give how often each group is drawn, a row a replicate, in blocks that fit in memory.
+    def weights(self, replicates: int, *, seed: int) -> Iterator[FloatArray]:
+        """Return how often each group is drawn, a row a replicate, in blocks that fit in memory.
 
         How large a block is changes no draw.
         """
-        random = generator(seed, "bootstrap", name)
+        random = generator(seed, "bootstrap", "")
         rows = max(_CELLS // max(self.n, 1), 1)
         for start in range(0, replicates, rows):
             drawn = np.zeros((min(rows, replicates - start), self.n_groups))
@@ -111,12 +114,61 @@ class Resampling:
                     row[groups] = np.bincount(random.integers(0, k, k), minlength=k)
             yield drawn
 
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Sum a table's rows, one an instance, group by group."""
-        summed = np.zeros((self.n_groups, values.shape[1]))
-        for column, summed_column in zip(values.T, summed.T, strict=True):
-            summed_column[:] = np.bincount(self.code, weights=column, minlength=self.n_groups)
-        return summed
+
+def draws(
+    values: Callable[[FloatArray], Mapping[K, FloatArray]], weights: Iterable[FloatArray]
+) -> dict[K, FloatArray]:
+    """Compute all that is asked of the same draws, which come as weights, block by block."""
+    blocks = [values(block) for block in weights]
+    return {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
+
+
+def exponential_weights(replicates: int, n_groups: int, *, seed: int) -> Iterator[FloatArray]:
+    """Return random weights of groups in place of how often each is drawn (the Bayesian bootstrap)."""
+    random = generator(seed, "bounds")
+    size = max(_CELLS // n_groups, 1)
+    for start in range(0, replicates, size):
+        yield random.standard_exponential((min(size, replicates - start), n_groups))
+
+
+def areas_by_weight(scores: FloatArray, is_ood: BoolArray, resampling: Resampling) -> Draw:
+    """Return the area under the ROC curve as a function of groups' weights; a tie counts half.
+
+    A pair of an ID and an OOD instance weighs as much as the product of their weights. With the ID weights
+    summed in the order of their scores, the weight of all that lie below an OOD score is one look into that
+    sum.
+    """
+    if np.isnan(scores).any():
+        return lambda weights: np.full(len(weights), np.nan)
+    id_rows, ood_rows = np.flatnonzero(~is_ood), np.flatnonzero(is_ood)
+    id_rows = id_rows[np.argsort(scores[id_rows], kind="stable")]
+    # Sorted, both look-ups pass through memory in one direction.
+    ood_rows = ood_rows[np.argsort(scores[ood_rows], kind="stable")]
+    below = np.searchsorted(scores[id_rows], scores[ood_rows], side="left")
+    up_to = np.searchsorted(scores[id_rows], scores[ood_rows], side="right")
+    id_groups, ood_groups = resampling.code[id_rows], resampling.code[ood_rows]
+
+    def values(weights: FloatArray) -> FloatArray:
+        ood = weights[:, ood_groups]
+        summed = np.zeros((len(weights), len(id_rows) + 1))
+        np.cumsum(weights[:, id_groups], axis=1, out=summed[:, 1:])
+        twice = np.einsum("ij,ij->i", ood, summed[:, below]) + np.einsum("ij,ij->i", ood, summed[:, up_to])
+        pairs = summed[:, -1] * ood.sum(axis=1)
+        return np.asarray(twice / np.where(pairs > 0, 2 * pairs, np.nan))
+
+    return values
+
+
+def means_by_weight(values: FloatArray, resampling: Resampling) -> Draw:
+    """Return the mean of a number that each instance has, as a function of groups' weights."""
+    code = resampling.code
+    sums = np.column_stack([np.bincount(code), np.bincount(code, weights=values)])
+
+    def draw(weights: FloatArray) -> FloatArray:
+        n, total = (weights @ sums).T
+        return np.asarray(total / np.where(n > 0, n, np.nan))
+
+    return draw
 
 
 def codes(group: NDArray[Any]) -> IntArray:

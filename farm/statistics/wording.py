@@ -1,6 +1,11 @@
-"""How numbers read in a sentence."""
+"""How numbers and names read in a sentence."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+
+LISTED = 6
+"""So many names stand in a sentence before the rest is counted."""
 
 
 def p_words(p: float) -> str:
@@ -18,6 +23,17 @@ def p_words(p: float) -> str:
     return f"p = {p:.2f}" if p >= 0.1 else f"p = {p:.3f}"
 
 
+def p_cell(p: float) -> str:
+    """Write a p value without its name.
+
+    Examples
+    --------
+    >>> p_cell(0.0496), p_cell(1e-9)
+    ('0.050', '< 0.001')
+    """
+    return p_words(p).removeprefix("p ").removeprefix("= ")
+
+
 def percent_words(share: float) -> str:
     """Write a share in per cent; only 0 and 1 themselves look like it.
 
@@ -31,3 +47,22 @@ def percent_words(share: float) -> str:
     if 0.99 < share < 1:
         return "more than 99 %"
     return f"{100 * share:.0f} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names, and count those that would be too many.
+
+    Examples
+    --------
+    >>> listed(["odin"]), listed(["odin", "oob"]), listed(list("abcdefgh"))
+    ('odin', 'odin and oob', 'a, b, c, d, e, f and 2 more')
+    """
+    shown = list(names[:LISTED])
+    if len(names) > LISTED:
+        shown.append(f"{len(names) - LISTED} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def verb(subject: Sized, one: str, several: str) -> str:
+    """Choose the form of a verb."""
+    return one if len(subject) == 1 else several

@@ -7,12 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from farm.testing.assertions import assert_monitor
-    from farm.testing.benchmark import Benchmark
-    from farm.testing.made_readouts import make_readouts
-    from farm.testing.monitor_checks import RULES, check_monitor, check_monitors
-    from farm.testing.rules import Finding, MonitorCheckError, Report
-    from farm.testing.small_system import SmallSystem
+    from farm.testing.assertions import assert_monitor as assert_monitor
+    from farm.testing.benchmark import Benchmark as Benchmark
+    from farm.testing.made_readouts import make_readouts as make_readouts
+    from farm.testing.monitor_checks import RULES as RULES
+    from farm.testing.monitor_checks import check_monitor as check_monitor
+    from farm.testing.monitor_checks import check_monitors as check_monitors
+    from farm.testing.rules import Finding as Finding
+    from farm.testing.rules import MonitorCheckError as MonitorCheckError
+    from farm.testing.rules import Report as Report
+    from farm.testing.small_system import SmallSystem as SmallSystem
 
 HOMES = {
     "Benchmark": "benchmark",
@@ -27,18 +31,7 @@ HOMES = {
     "SmallSystem": "small_system",
 }
 
-__all__ = [
-    "RULES",
-    "Benchmark",
-    "Finding",
-    "MonitorCheckError",
-    "Report",
-    "SmallSystem",
-    "assert_monitor",
-    "check_monitor",
-    "check_monitors",
-    "make_readouts",
-]
+__all__ = list(HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from farm.api import check_number
-from farm.check.criteria_file import CriteriaFile
-from farm.check.criterion import Criterion, Relation
-from farm.check.measures import GATED, SIDES
-from farm.check.scanner import Scanner
-from farm.check.selection import IS, Condition, Selection, read_selection
-from farm.check.sense import LEVEL
 from farm.errors import ExperimentError, UnknownNameError, suggestion
-from farm.readouts import Readouts
-from farm.testing.benchmark import Asked, made
-from farm.testing.failure_text import with_summary
-from farm.testing.gate import failures
-from farm.testing.here import answered, began, benchmark_here
+from farm.gate.criteria_file import CriteriaFile
+from farm.gate.criterion import LEVEL, Criterion, Relation
+from farm.gate.measures import GATED, SIDES
+from farm.gate.scanner import Scanner
+from farm.gate.selection import IS, Condition, Selection, read_selection
+from farm.store.readouts import Readouts
+from farm.testing.benchmark import Asked, benchmark_here, made, running_test
+from farm.testing.failures import failures, with_summary
 
 STATISTICS = ("p50", "p95", "p99", "p99_9", "mean", "max")
 """What is offered of a distribution; other quantiles go by the same pattern."""
@@ -51,7 +48,7 @@ def assert_monitor(monitor: Asked) -> MonitorAssertion:
     Traceback (most recent call last):
     AttributeError: measure 'overall.mcq' is not known; did you mean 'overall.mcc'?
     """
-    return began(MonitorAssertion(monitor))
+    return _begun(MonitorAssertion(monitor))
 
 
 @dataclass(frozen=True)
@@ -88,16 +85,12 @@ class MonitorAssertion:
     def at_least(self, bound: float) -> None:
         """Fail unless the measure surely reaches a bound."""
         __tracebackhide__ = True
-        answered(self)
-        check_number("at_least", bound)
-        self._hold(">=", bound)
+        self._hold("at_least", ">=", bound)
 
     def at_most(self, bound: float) -> None:
         """Fail unless the measure surely stays below a bound."""
         __tracebackhide__ = True
-        answered(self)
-        check_number("at_most", bound)
-        self._hold("<=", bound)
+        self._hold("at_most", "<=", bound)
 
     def __getattr__(self, name: str) -> MonitorAssertion:
         """Choose a measure, word by word."""
@@ -110,7 +103,7 @@ class MonitorAssertion:
         elif longer in GATED or any(known.startswith(f"{longer}.") for known in GATED):
             return self._longer(measure=longer)
         if not name.startswith("_"):  # an error is an answer; what only looks for special methods gets none
-            answered(self)
+            self._answered()
         if said in GATED and not GATED[said].is_distribution:
             raise AttributeError(f"'{said}' is a whole measure; expected at_least or at_most, not '{name}'")
         known = GATED if said not in GATED else [f"{said}.{word}" for word in STATISTICS]
@@ -137,10 +130,20 @@ class MonitorAssertion:
         return ".at_least(...)" if known.higher_is_better else ".at_most(...)"
 
     def _longer(self, **words: Any) -> MonitorAssertion:
-        return began(replace(self, shorter=self, **words))
+        return _begun(replace(self, shorter=self, **words))
 
-    def _hold(self, relation: Relation, bound: float) -> None:
+    def _answered(self) -> None:
+        """Forget what has come to its end, and all that it was before."""
+        still_open = _open_sentences()
+        last: MonitorAssertion | None = self
+        while last is not None:
+            still_open[:] = [one for one in still_open if one is not last]
+            last = last.shorter
+
+    def _hold(self, word: str, relation: Relation, bound: float) -> None:
         __tracebackhide__ = True
+        self._answered()
+        check_number(word, bound)
         measure, statistic = self._quantity()
         asked = Criterion(
             text="",
@@ -171,13 +174,35 @@ class MonitorAssertion:
         raise ExperimentError(f"assert_monitor: no measure {what}is named; expected one of {known}")
 
     def _run(self) -> tuple[Readouts, str]:
-        """Give the readouts to judge, and what the monitor is called in them."""
+        """Return the readouts to judge, and what the monitor is called in them."""
         if self.readouts is None:
             run = benchmark_here().run(self.asked)
             return run, str(run.run["monitors"][0]["name"])
         there = {str(note["name"]) for note in self.readouts.run.get("monitors") or ()}
         heard = isinstance(self.asked, str) and self.asked in there.union(self.readouts.alarms["monitor"])
         return self.readouts, str(self.asked) if heard else made(self.asked).monitor.name
+
+
+def unanswered(open_sentences: Sequence[MonitorAssertion]) -> str:
+    """Say in a line what was begun, and what has to follow; of each beginning only as far as it got."""
+    longest = [one for one in open_sentences if not any(each.shorter is one for each in open_sentences)]
+    told = "; ".join(f"{one} asserts nothing as yet: expected {one.missing} to follow" for one in longest[:3])
+    return told + (f"; and {len(longest) - 3} more" if len(longest) > 3 else "")
+
+
+def _begun(said: MonitorAssertion) -> MonitorAssertion:
+    """Remember what the test that runs has begun to say; return it."""
+    _open_sentences().append(said)
+    return said
+
+
+def _open_sentences() -> list[MonitorAssertion]:
+    """Return what the test that runs has begun to say and not said yet; outside of any, a list for nobody."""
+    if (item := running_test()) is None:
+        return []
+    from farm.testing.plugin import open_sentences
+
+    return open_sentences(item)
 
 
 def _name(asked: Asked) -> str:
@@ -188,7 +213,7 @@ def _name(asked: Asked) -> str:
 
 
 def _next_words(said: str) -> list[str]:
-    """Give what may follow: the next parts of measures' names."""
+    """Return what may follow: the next parts of measures' names."""
     if said in GATED:
         return list(STATISTICS) if GATED[said].is_distribution else []
     prefix = f"{said}." if said else ""
@@ -211,7 +236,7 @@ def _selection(place: str, run: Readouts) -> Selection:
         except ExperimentError as error:
             raise ExperimentError(f"assert_monitor: on('{place}'): {error}") from None
         if not scanner.done:
-            raise ExperimentError(f"assert_monitor: on('{place}'): {scanner.here}; expected the end")
+            raise ExperimentError(f"assert_monitor: on('{place}'): {scanner.place}; expected the end")
         return found
     known = [str(one) for key in KEYS if key in faulted for one in faulted[key].dropna().unique()]
     raise UnknownNameError(

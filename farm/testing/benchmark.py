@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from farm.api import Classifier, Images, IntArray, ModelSource, Monitor, Policy, Stream, Workload
+from farm.api import Classifier, Images, IntArray, Monitor, Stream, Workload
 from farm.api import WorkloadSource as Source
-from farm.by_name import Named, make_fallback
-from farm.config import Experiment, MonitorSpec, rule_for
+from farm.api.component import another
+from farm.config.experiment import Experiment, MonitorSpec, parse_experiment
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, one_line
-from farm.experiment import _stream
-from farm.fitting import fit_monitors
-from farm.readouts import Readouts
-from farm.testbed import Testbed
-from farm.threads import limited_threads
+from farm.run.builder import Components, Named, build, planned_monitor
+from farm.run.execution import stream_of
+from farm.run.fitting import fit_monitors
+from farm.run.loading import importable, load_experiment
+from farm.run.shared import Recent
+from farm.run.testbed import Testbed
+from farm.store.readouts import Readouts
+from farm.store.threads import limited_threads
+from farm.testing.small_system import CLASSIFIER, WORKLOAD
 
 Asked: TypeAlias = Monitor | type[Monitor] | str | Mapping[str, Any] | MonitorSpec
 """A monitor, its class, its name, or a mapping with its name and parameters as in an experiment."""
@@ -31,6 +34,26 @@ Asked: TypeAlias = Monitor | type[Monitor] | str | Mapping[str, Any] | MonitorSp
 REMEMBERED = 32
 """So many results are kept in memory."""
 BATCH = 64
+EXPERIMENT: Mapping[str, Any] = {
+    "name": "small-benchmark",
+    "description": "Scanned digits, a small LeNet, and as many faulted images of each of four kinds",
+    "seed": 0,
+    "workload": dict(WORKLOAD),
+    "classifier": dict(CLASSIFIER),
+    "faultload": [
+        {"name": "textures"},  # novelty: no digit at all
+        {"name": "gaussian-noise", "severity": 5},  # noise
+        {"name": "fog", "severity": 3},  # shift
+        {"name": "fgsm"},  # adversarial
+    ],
+    "monitors": ["max-softmax"],
+    # Instances of a batch are timed together, and p99 of a time needs 299 measurements: this gives 449.
+    "batch_size": 4,
+}
+"""The embedded benchmark: scanned digits, a small LeNet, four kinds of faults; seconds, no download.
+
+It is the system that `check_monitor` tries monitors on, so that whoever uses both trains it once.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,9 +80,7 @@ def made(asked: Asked) -> Made:
     'cold'
     """
     if isinstance(asked, Monitor):
-        another = type(asked)(**asked._arguments)
-        another.name = asked.name
-        return Made(another, MonitorSpec(name=asked.name))
+        return Made(another(asked), MonitorSpec(name=asked.name))
     if isinstance(asked, type) and issubclass(asked, Monitor):
         try:
             monitor = asked()
@@ -90,7 +111,7 @@ class Benchmark:
 
     Examples
     --------
-    >>> from farm.config import parse_experiment
+    >>> from farm.config.experiment import parse_experiment
     >>> tiny = {"name": "tiny", "workload": "farm.testing.fakes:TinySource", "monitors": ["never"],
     ...         "classifier": "farm.testing.fakes:TinyModel", "faultload": {"name": "fog", "severity": 3}}
     >>> run = Benchmark(parse_experiment(tiny, "here")).run("energy", {"name": "energy", "as": "again"})
@@ -108,7 +129,7 @@ class Benchmark:
         self.experiment, self.folder = experiment, Path(folder)
         self._asked_workload = workload
         self._bed = Testbed(experiment.seed, threads=experiment.threads, folder=self.folder)
-        self._kept: OrderedDict[str, tuple[Sequence[Made], Readouts]] = OrderedDict()
+        self._kept = Recent(REMEMBERED)
 
     @cached_property
     def workload(self) -> Workload:
@@ -117,21 +138,19 @@ class Benchmark:
         if isinstance(asked, Workload):
             return asked
         with self._own_modules():
-            if asked is None:
-                asked = cast(Source, self.experiment.workload.make("workload"))
-            return self._bed.workload(asked)
+            return self._bed.workload(self._components.workload if asked is None else asked)
 
     @cached_property
     def classifier(self) -> Classifier:
         """The classifier under watch."""
         with self._own_modules():
-            return self._bed.classifier(self._model, self.workload)
+            return self._bed.classifier(self._components.classifier, self.workload)
 
     @cached_property
     def stream(self) -> Stream:
         """What every monitor is run on."""
         with self._own_modules():
-            return _stream(self.experiment, self._bed, self.workload, self.classifier)
+            return stream_of(self.experiment, self._components, self._bed, self.workload, self.classifier)
 
     def run(self, *monitors: Asked) -> Readouts:
         """Fit monitors and run them on the stream; the experiment's own where none is named.
@@ -147,34 +166,27 @@ class Benchmark:
                         f"two monitors are called '{name}'; give one another name with 'as'"
                     )
             key = "\n".join(plan.key for plan in plans)
-            if key not in self._kept:
-                self._kept[key] = plans, self._run(plans)
-                while len(self._kept) > REMEMBERED:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(key)
-            found = self._kept[key][1]
+            # With the monitors, since some are known by their place in memory.
+            _, found = self._kept.get(key, lambda: (plans, self._run(plans)))
         # Tables of one's own: what one test adds to them the next must not see.
         return replace(found, instances=found.instances.copy(), alarms=found.alarms.copy())
 
     def on(self, workload: Workload | Source | Named) -> Benchmark:
-        """Give the same benchmark on other images; on its own, itself."""
+        """Return the same benchmark on other images; on its own, itself."""
         if workload is vars(self).get("workload"):  # asked so, it is not loaded for the comparison
             return self
         return Benchmark(self.experiment, self.folder, workload=workload)
 
     def images(self, positions: IntArray) -> Images:
         """Make the images of some places of the stream again, in this order."""
-        found: dict[int, Images] = {}
-        last = int(positions.max(initial=-1))
-        start = 0
-        batches: Iterator[Any] = iter(self.stream.batches(BATCH))
-        while start <= last:
+        found = np.empty((len(positions), *self.workload.shape), np.float32)
+        start, batches = 0, iter(self.stream.batches(BATCH))
+        while start <= positions.max(initial=-1):
             batch = next(batches)
-            for at in positions[(positions >= start) & (positions < start + len(batch))].tolist():
-                found[at] = batch.images[at - start]
+            here = (positions >= start) & (positions < start + len(batch))
+            found[here] = batch.images[positions[here] - start]
             start += len(batch)
-        shape = (len(positions), *self.workload.shape)
-        return np.stack([found[at] for at in positions.tolist()]) if found else np.empty(shape, np.float32)
+        return found
 
     def made_stream_of(self, run: Readouts) -> bool:
         """Whether a run, of whatever origin, was on this very stream."""
@@ -184,37 +196,22 @@ class Benchmark:
         known, own = run.run.get("stream"), dict(self.stream.provenance)
         return json.dumps(known, sort_keys=True) == json.dumps(own, sort_keys=True)
 
-    @contextmanager
-    def _own_modules(self) -> Iterator[None]:
+    def _own_modules(self) -> AbstractContextManager[None]:
         """Let modules beside the experiment be imported; they stay, as all that a test session imports."""
-        folder = str(self.folder.resolve())
-        if folder in sys.path:
-            yield
-            return
-        sys.path.append(folder)
-        try:
-            yield
-        finally:
-            sys.path.remove(folder)
+        return importable(self.folder, forget=False)
 
     @cached_property
-    def _model(self) -> ModelSource:
+    def _components(self) -> Components:
+        """The experiment's components, but its monitors, which are made anew for each run."""
         with self._own_modules():
-            return cast(ModelSource, self.experiment.classifier.make("model"))
+            return build(self.experiment.model_copy(update={"monitors": []}))
 
     def _run(self, plans: Sequence[Made]) -> Readouts:
-        experiment, default = self.experiment, self.experiment.calibration.rule()
-        monitors = [plan.monitor for plan in plans]
-        specs = {plan.monitor.name: plan.spec for plan in plans}
-        rules = {one.name: rule_for(one, specs[one.name].calibration, default) for one in monitors}
-        policies = {
-            name: cast(Policy, (spec.policy or experiment.policy).make("policy"))
-            for name, spec in specs.items()
-        }
-        fallbacks = {
-            name: make_fallback(spec.fallback or experiment.fallback, self._model)
-            for name, spec in specs.items()
-        }
+        experiment = self.experiment
+        around = experiment, self._components.classifier, self._components.fallback
+        planned = [planned_monitor(one.spec, *around, monitor=one.monitor) for one in plans]
+        monitors = [one.monitor for one in planned]
+        rules = {one.name: one.calibration for one in planned}
         # Not from the testbed's cache: a test is of the code in memory, which it may have patched.
         with limited_threads(experiment.threads):
             failures = fit_monitors(monitors, self.classifier, self.workload, rules, seed=experiment.seed)
@@ -227,10 +224,57 @@ class Benchmark:
             self.workload,
             batch_size=experiment.batch_size,
             layers=experiment.layers,
-            policies=policies,
-            fallbacks=fallbacks,
+            policies={one.name: one.policy for one in planned},
+            fallbacks={one.name: one.fallback for one in planned},
             record={"name": experiment.name},
         )
         if broken := [str(note["failure"]) for note in readouts.run["monitors"] if note["failure"]]:
             raise ComponentFailure("; ".join(broken))
         return readouts
+
+
+@cache
+def small_benchmark() -> Benchmark:
+    """Return the embedded benchmark; it is made once a process, when it is first used.
+
+    Examples
+    --------
+    >>> [fault["name"] for fault in small_benchmark().experiment.model_dump()["faultload"]]
+    ['textures', 'gaussian-noise', 'fog', 'fgsm']
+    """
+    return Benchmark(parse_experiment(EXPERIMENT, "the small benchmark"))
+
+
+def benchmark_of(experiment: Path | str | None, root: Path) -> Benchmark:
+    """Return the benchmark that an experiment's file describes; the embedded one where there is none.
+
+    Parameters
+    ----------
+    experiment
+        A file, or the bare name of one that ships with the testbed.
+    root
+        What a relative path starts from.
+    """
+    if experiment is None:
+        return small_benchmark()
+    path = root / experiment
+    is_path = isinstance(experiment, Path) or path.exists() or path.suffix in (".yaml", ".yml", ".json")
+    return Benchmark(*load_experiment(str(path if is_path else experiment)))
+
+
+def benchmark_here() -> Benchmark:
+    """Return the benchmark of the test that runs; outside of any, the embedded one."""
+    if (item := running_test()) is None:
+        return small_benchmark()
+    from farm.testing.plugin import check_same
+
+    found = cast(Benchmark, item._request.getfixturevalue("farm_benchmark"))
+    check_same(item)
+    return found
+
+
+def running_test() -> Any:
+    """Return the test of pytest that runs now, if it is one that can have fixtures."""
+    plugin = sys.modules.get("farm.testing.plugin")
+    item = plugin.running() if plugin else None
+    return item if hasattr(item, "_request") else None

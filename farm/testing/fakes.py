@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import softmax
 
 from farm.api import (
     LAST_HIDDEN,
@@ -107,15 +109,13 @@ class FakeMonitor(Monitor):
         return self._fixed_threshold
 
     def _fit(self, data: FitData) -> State:
-        state: State = self._fit_with(data)
-        return state
+        return cast(State, self._fit_with(data))
 
     def _load(self, state: State) -> None:
         del state  # its body looks at observations only
 
     def _score(self, observation: Observation) -> Features:
-        scores: Features = self._score_with(observation)
-        return scores
+        return cast(Features, self._score_with(observation))
 
 
 class FakeFaultload(Faultload):
@@ -238,7 +238,7 @@ def tiny_workload(
     *,
     classes: Sequence[str] = CLASSES,
     size: int = 8,
-    tracks: tuple[int, int, int] = (8, 6, 6),
+    tracks: Sequence[int] = (8, 6, 6),
     frames: int = 4,
     seed: int = 0,
     name: str = "tiny",
@@ -306,20 +306,13 @@ class TinySource(WorkloadSource):
         seed: int = 0,
         title: str = "tiny",
     ) -> None:
-        train, validation, test = tracks
-        self._classes, self._size, self._tracks = classes, size, (train, validation, test)
-        self._frames, self._seed, self._title = frames, seed, title
+        self._made = partial(
+            tiny_workload, classes=classes, size=size, tracks=tracks, frames=frames, seed=seed, name=title
+        )
 
     def _load(self, context: Context) -> Workload:
         del context
-        return tiny_workload(
-            classes=self._classes,
-            size=self._size,
-            tracks=self._tracks,
-            frames=self._frames,
-            seed=self._seed,
-            name=self._title,
-        )
+        return self._made()
 
 
 class TinyModel(ModelSource):
@@ -345,25 +338,17 @@ class TinyModel(ModelSource):
             apart = batch[:, None].astype(np.float64) - means
             return np.asarray((apart**2).sum(axis=(2, 3, 4)))
 
-        def logits(batch: Images) -> FloatArray:
-            return -distances(batch)
-
-        def probabilities(batch: Images) -> FloatArray:
-            raw = logits(batch)
-            powers = np.exp(raw - raw.max(axis=1, keepdims=True))
-            return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
         return FakeClassifier(
-            probabilities,
+            lambda batch: softmax(-distances(batch), axis=1),
             workload.classes,
             layers={LAST_HIDDEN: distances},
-            logits=logits,
+            logits=lambda batch: -distances(batch),
             name=self.name,
         )
 
 
 def _pattern(label: str, size: int) -> FloatArray:
-    """Give a class's look: three by three patches of colour, 3 x size x size."""
+    """Return a class's look: three by three patches of colour, 3 x size x size."""
     patches = generator(0, "tiny", "pattern", label).uniform(0.2, 0.8, (3, 3, 3))
     which = np.arange(size) * 3 // size
     return np.asarray(patches[:, which][:, :, which])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from farm.errors import ParameterError
-from farm.readouts import Readouts
+from farm.store.readouts import Readouts
 
 Column: TypeAlias = Any
 """An array or a list with a value for each instance, or one value for all of them."""
@@ -53,7 +53,7 @@ def make_readouts(
 
     Examples
     --------
-    >>> from farm.records import judge
+    >>> from farm.judging import judge
     >>> made = make_readouts({"oob": [True, False, True, True], "odin": "singular"}, is_ood=[0, 0, 1, 1])
     >>> oob, odin, oracle = judge(made.instances, made.alarms, made.run)[:3]
     >>> oob["specific"]["fpr"], oob["specific"]["recall"], odin["failure"]
@@ -86,7 +86,7 @@ def make_readouts(
 
 
 def _columns(said: Column | Mapping[str, Column]) -> dict[str, Column]:
-    """Give what a monitor said as columns, of which `alarm` is one."""
+    """Return what a monitor said as columns, of which `alarm` is one."""
     own = dict(said) if isinstance(said, Mapping) else {"alarm": said}
     if "alarm" not in own and "score" not in own:
         raise ParameterError(f"make_readouts: a monitor's columns are {sorted(own)}; expected alarm or score")
@@ -94,7 +94,7 @@ def _columns(said: Column | Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _length(given: Mapping[str, Column]) -> int:
-    """Give the one length that all arrays have."""
+    """Return the one length that all arrays have."""
     lengths = {name: len(values) for name, values in given.items() if np.ndim(values)}
     if len(set(lengths.values())) != 1:
         raise ParameterError(f"make_readouts: lengths are {lengths}; expected arrays, all of one length")
@@ -102,7 +102,7 @@ def _length(given: Mapping[str, Column]) -> int:
 
 
 def _full(values: Column, n: int) -> Any:
-    """Give a column of n values; among texts, which stay objects, there may be None."""
+    """Return a column of n values; among texts, which stay objects, there may be None."""
     if isinstance(values, pd.Series | pd.api.extensions.ExtensionArray):
         return values.array if isinstance(values, pd.Series) else values
     array = np.asarray(values)
@@ -111,7 +111,7 @@ def _full(values: Column, n: int) -> Any:
 
 
 def _alarms(monitor: str, own: Mapping[str, Column], position: Any) -> pd.DataFrame:
-    """Give a monitor's rows of the table of alarms."""
+    """Return a monitor's rows of the table of alarms."""
     n = len(position)
     table = {"position": position, "monitor": monitor, **{name: _full(v, n) for name, v in own.items()}}
     return pd.DataFrame(table).astype({"alarm": np.bool_})

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 
-from farm import oracle
 from farm.api.arrays import NO_ANSWER, BoolArray, IntArray
-from farm.check.measures import GATED
-from farm.check.selected import Selected
-from farm.measures.bounded import Bounded
-from farm.measures.per_class import ClassResult, per_label, per_predicted
+from farm.comparing.joint_tracks import task_of as task_of_counts
+from farm.gate.measures import GATED
+from farm.gate.selected import Selected
+from farm.judging import Judgement, VerdictTable
+from farm.measures.measure import Bounded
+from farm.measures.oracle import OUTCOMES, OutcomeCodes
+from farm.measures.per_class import per_label, per_predicted
 
 Task: TypeAlias = Literal["specific", "overall"]
 Kind: TypeAlias = Literal["missed", "false alarms"]
@@ -22,27 +23,31 @@ KINDS: tuple[Kind, ...] = ("missed", "false alarms")
 WORST = 3
 """So many classes are named."""
 
-_OF_COST = ("time", "bytes")
+_OF_COST = ("time", "bytes", "drift")
 _OF_DETECTION = ("auroc", "ranking", "delay", "misses", "false_alarms")
 NO_NAME = "no right answer"
-_CALLED: Mapping[Task, Mapping[Kind, str]] = {
-    "specific": {"missed": "OOD without an alarm", "false alarms": "ID with an alarm"},
-    "overall": {"missed": "wrong and kept", "false alarms": "right and cancelled"},
+_TOLD: Mapping[Task, Mapping[Kind, tuple[str, str]]] = {
+    "specific": {
+        "missed": ("OOD without an alarm", "specific_fnr"),
+        "false alarms": ("ID with an alarm", "specific_fpr"),
+    },
+    "overall": {"missed": ("wrong and kept", "fnr"), "false alarms": ("right and cancelled", "fpr")},
 }
+"""What a mistake is, and which field of a class's result is the share of them."""
 
 
 def task_of(measure: str) -> Task | None:
-    """Say by which task a measure's mistakes are told; a cost has none.
+    """Say by which task a measure's mistakes are told; a cost has none, and nor has drift.
 
     Examples
     --------
-    >>> task_of("specific.fpr"), task_of("auroc"), task_of("residual_hazard"), task_of("monitor_time_us")
-    ('specific', 'specific', 'overall', None)
+    >>> [task_of(name) for name in ("alarm_rate", "auroc", "residual_hazard", "monitor_time_us")]
+    ['specific', 'specific', 'overall', None]
     """
     kind = GATED[measure].kind
     if kind in _OF_COST:
         return None
-    return "specific" if kind in _OF_DETECTION or measure.startswith("specific.") else "overall"
+    return "specific" if kind in _OF_DETECTION or task_of_counts(measure) == "specific" else "overall"
 
 
 @dataclass(frozen=True)
@@ -51,63 +56,58 @@ class Mistakes:
 
     task: Task
     classes: Sequence[str]
-    rows: pd.DataFrame = field(repr=False)
-    """Of the instances: position, label, predicted, is_ood, faultload; with the monitor's alarm, cancelled
-    and, where it has one, score."""
+    table: VerdictTable = field(repr=False)
+    judged: Judgement = field(repr=False)
+    """What the monitor made of the table's instances."""
 
     @classmethod
     def of(cls, selected: Selected, monitor: str, task: Task) -> Mistakes:
         """Take them from the first run of a selection."""
         own = selected.runs[0]
-        alarms = own.alarms(monitor)
-        said = {name: alarms[name].to_numpy() for name in ("alarm", "cancelled", "score") if name in alarms}
-        said.setdefault("cancelled", said["alarm"])
-        classes = own.run.readouts.run.get("classes") or ()
-        return cls(task, tuple(map(str, classes)), own.instances.assign(**said))
+        classes = own.run.notes.get("classes") or ()
+        return cls(task, tuple(map(str, classes)), own.table, own.table.said[monitor])
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many of each outcome there are."""
-        return oracle.tally(oracle.outcomes(self._should, self._did))
+    def outcomes(self) -> OutcomeCodes:
+        """What became of each, by the task."""
+        return self.judged.specific if self.task == "specific" else self.judged.overall
 
     def positions(self, kind: Kind, most: int) -> IntArray:
-        """Give the places in the stream of the clearest mistakes by score; without scores, of the first."""
-        wrong = self.rows[self._wrong(kind)]
-        if "score" in wrong:
-            wrong = wrong.sort_values("score", ascending=kind == "missed", kind="stable")
-        return wrong["position"].to_numpy(np.int64)[:most]
+        """Return the places in the stream of the clearest mistakes by score; without scores, of the first."""
+        wrong, score = np.flatnonzero(self._wrong(kind)), self.judged.score
+        if score is not None:
+            wrong = wrong[np.argsort(score[wrong] if kind == "missed" else -score[wrong], kind="stable")]
+        return self.table.position[wrong][:most]
 
     def called(self, kind: Kind) -> str:
         """Say what a mistake of a kind is."""
-        return _CALLED[self.task][kind]
+        return _TOLD[self.task][kind][0]
 
     def number(self, kind: Kind) -> int:
         """How many there are."""
         return int(self._wrong(kind).sum())
 
     def worst(self, kind: Kind) -> list[tuple[str, int, Bounded]]:
-        """Give the classes with the largest share of mistakes: name, instances, share.
+        """Return the classes with the largest share of mistakes: name, instances, share.
 
         They are sorted by the lower end of the interval, so that a class of one image does not come first.
         Where no right answer remains for any, by what the classifier took them for.
         """
-        label, predicted = self._codes("label"), self._codes("predicted")
-        alarm, cancelled = self._flags("alarm"), self._flags("cancelled")
-        is_ood = self._flags("is_ood")
-        asked = self._should if kind == "missed" else ~self._should
+        label, predicted = (self.table.number(each) for each in (self.table.label, self.table.predicted))
+        alarm, cancelled, is_ood = self.judged.alarm, self.judged.cancelled, self.table.is_ood
+        should = self.judged.is_ood if self.task == "specific" else self.judged.should_cancel
+        asked = should if kind == "missed" else ~should
         nameless = bool(asked.any()) and bool((label[asked] == NO_ANSWER).all())
         if nameless:
-            results = per_predicted(predicted, alarm, cancelled, label=label, is_ood=is_ood)
+            by, results = predicted, per_predicted(predicted, alarm, cancelled, label=label, is_ood=is_ood)
         else:
-            results = per_label(label, predicted, alarm, cancelled, is_ood=is_ood)
-        by = predicted if nameless else label
+            by, results = label, per_label(label, predicted, alarm, cancelled, is_ood=is_ood)
         found = []
         for result in results:
-            share = self._share(result, kind)
+            share: Bounded = getattr(result, _TOLD[self.task][kind][1])
             if share.value.defined and share.value.value > 0:
-                number = result.number
-                name = self._taken_for(NO_ANSWER, number) if nameless else self.name(number)
-                found.append((name, int((asked & (by == number)).sum()), share))
+                name = self._taken_for(NO_ANSWER, result.number) if nameless else self.name(result.number)
+                found.append((name, int((asked & (by == result.number)).sum()), share))
         return sorted(found, key=lambda one: -one[2].low.value)[:WORST]
 
     def name(self, label: int) -> str:
@@ -118,39 +118,18 @@ class Mistakes:
 
     def captions(self, positions: IntArray) -> list[tuple[str, str, str]]:
         """Say of some instances what they are, what they were taken for, and by which fault they came."""
-        rows = self.rows.set_index("position").loc[positions]
-        faults = rows["faultload"] if "faultload" in rows else pd.Series(None, rows.index, dtype=object)
+        # The instances are in the stream's order.
+        rows = self.table.take(np.searchsorted(self.table.position, positions))
+        faults = [None] * len(rows) if rows.faultload is None else rows.faultload.tolist()
+        labels, predicted = (rows.number(each).tolist() for each in (rows.label, rows.predicted))
         return [
-            (self.name(label), self._taken_for(label, predicted), str(fault) if ood else "ID")
-            for label, predicted, fault, ood in zip(
-                rows["label"].tolist(), rows["predicted"].tolist(), faults, rows["is_ood"], strict=True
-            )
+            (self.name(label), self._taken_for(label, taken_for), str(fault) if ood else "ID")
+            for label, taken_for, fault, ood in zip(labels, predicted, faults, rows.is_ood, strict=True)
         ]
 
     def _taken_for(self, label: int, predicted: int) -> str:
         return "recognised" if label == predicted else f"taken for {self.name(predicted)}"
 
-    def _share(self, result: ClassResult, kind: Kind) -> Bounded:
-        if self.task == "specific":
-            return result.specific_fnr if kind == "missed" else result.specific_fpr
-        return result.fnr if kind == "missed" else result.fpr
-
     def _wrong(self, kind: Kind) -> BoolArray:
-        missed: BoolArray = self._should & ~self._did
-        return missed if kind == "missed" else ~self._should & self._did
-
-    @property
-    def _should(self) -> BoolArray:
-        if self.task == "specific":
-            return self._flags("is_ood")
-        return oracle.should_be_cancelled(self._codes("label"), self._codes("predicted"))
-
-    @property
-    def _did(self) -> BoolArray:
-        return self._flags("alarm" if self.task == "specific" else "cancelled")
-
-    def _codes(self, column: str) -> IntArray:
-        return self.rows[column].to_numpy(np.int64)
-
-    def _flags(self, column: str) -> BoolArray:
-        return self.rows[column].to_numpy(np.bool_)
+        wrong: BoolArray = self.outcomes == OUTCOMES.index("fn" if kind == "missed" else "fp")
+        return wrong

@@ -1,7 +1,7 @@
 """Checks that any monitor must pass, whoever wrote it: `check_monitor`, or `farm test-monitor` in a shell.
 
-The rules are small functions in the modules `rules_*`, in the order of `RULES`. They look at a monitor from
-outside alone: they make, fit, save, restore and feed it, and never ask for its name.
+The rules are small functions in the modules `rules_*`, tried in the order in which they stand there. They
+look at a monitor from outside alone: they make, fit, save, restore and feed it, and never ask for its name.
 """
 
 from __future__ import annotations
@@ -12,17 +12,11 @@ from dataclasses import replace
 from farm import registry
 from farm.api import Monitor
 from farm.errors import FarmError, ParameterError, one_line, suggestion
-from farm.testing import (
-    rules_basic,
-    rules_declared,
-    rules_fitting,
-    rules_inputs,
-    rules_scoring,
-    rules_surroundings,
-)
+from farm.store.threads import limited_threads
+from farm.testing import rules_declared, rules_fitting, rules_inputs, rules_scoring, rules_surroundings
 from farm.testing.new_process import Elsewhere
 from farm.testing.rules import (
-    Broken,
+    Breach,
     Finding,
     MonitorCheckError,
     NotApplicable,
@@ -30,19 +24,12 @@ from farm.testing.rules import (
     Outcome,
     Report,
     Rule,
+    rules_of,
 )
 from farm.testing.small_system import SmallSystem, small_system
 from farm.testing.trial import Trial
-from farm.threads import limited_threads
 
-RULES: tuple[Rule, ...] = (
-    *rules_declared.RULES,
-    *rules_basic.RULES,
-    *rules_fitting.RULES,
-    *rules_scoring.RULES,
-    *rules_inputs.RULES,
-    *rules_surroundings.RULES,
-)
+RULES = rules_of(rules_declared, rules_fitting, rules_scoring, rules_inputs, rules_surroundings)
 
 
 def check_monitor(
@@ -127,7 +114,7 @@ def _finding(rule: Rule, trial: Trial, before: Mapping[str, Finding]) -> Finding
         return found("skipped", str(reason), str(reason))
     except NotApplicable as reason:
         return found("skipped", str(reason))
-    except (Broken, FarmError) as error:
+    except (Breach, FarmError) as error:
         return found("failed", str(error), broken)
     except Exception as error:  # noqa: BLE001 - hooks that no driver calls may raise anything
         return found("failed", one_line(error), broken)

@@ -6,7 +6,6 @@ it is told goes through a folder: a job as JSON, and a file of arrays for each m
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
@@ -18,18 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from farm import registry
 from farm.api import FloatArray, Monitor, State
 from farm.errors import ComponentFailure, FarmError, one_line
+from farm.guard.arrays import write_arrays
+from farm.store.plain_arrays import read_npz
+from farm.store.threads import limited_threads
 from farm.testing.small_system import SmallSystem
 from farm.testing.trial import Trial
-from farm.threads import limited_threads
 
 PATIENCE = 600.0
 """Seconds until a process that does not end is given up."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class RestoredScores:
     """The scores of a restored monitor, and where it was restored."""
 
     scores: FloatArray
@@ -42,31 +44,32 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self._trials: list[Trial] = []
-        self._answers: dict[int, Answer | str] | None = None
+        self._answers: dict[int, RestoredScores | str] = {}
 
     def add(self, trial: Trial) -> None:
         """Have a trial's monitor restored there, too."""
         self._trials.append(trial)
 
-    def answer(self, trial: Trial) -> Answer:
-        """Give the scores of this trial's monitor, or raise what went wrong with it."""
+    def answer(self, trial: Trial) -> RestoredScores:
+        """Return the scores of this trial's monitor, or raise what went wrong with it."""
         if (reason := _not_found_there(trial)) is not None:
             return _in_this_process(trial, reason)
-        if self._answers is None or self._trials.index(trial) not in self._answers:
+        number = self._trials.index(trial)
+        if number not in self._answers:
             self._answers = self._run()
-        answer = self._answers[self._trials.index(trial)]
+        answer = self._answers[number]
         if isinstance(answer, str):
             raise ComponentFailure(f"in a new process: {answer}")
         return answer
 
-    def _run(self) -> dict[int, Answer | str]:
+    def _run(self) -> dict[int, RestoredScores | str]:
         states = {i: _state(trial) for i, trial in enumerate(self._trials)}
         waiting = [i for i, state in states.items() if state is not None]
-        answers: dict[int, Answer | str] = {}
+        answers: dict[int, RestoredScores | str] = {}
         with tempfile.TemporaryDirectory(prefix="farm-monitors-") as name:
             folder = Path(name)
             for i in waiting:
-                save_arrays(folder / f"state-{i}.npz", states[i] or {})
+                write_arrays(folder / f"state-{i}.npz", states[i] or {})
             # One that ends its process is the first without an answer; the others get a new process.
             while waiting:
                 told = self._start(folder, waiting)
@@ -79,11 +82,16 @@ class Elsewhere:
     def _start(self, folder: Path, numbers: Sequence[int]) -> str:
         """Run the process to its end, and say how it ended."""
         system = self._trials[0].system
+        described = {
+            str(i): {"target": one.target, "name": one.given.name, "arguments": one.arguments}
+            for i, one in enumerate(self._trials)
+            if i in numbers
+        }
         job = {
             "path": sys.path,
             "system": system.recipe,
             "digest": system.classifier.digest,
-            "monitors": {str(i): _description(self._trials[i]) for i in numbers},
+            "monitors": described,
         }
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
         command = [sys.executable, "-m", __name__, str(folder)]
@@ -92,33 +100,12 @@ class Elsewhere:
         return f"it ended with code {done.returncode} ({last})"
 
 
-def save_arrays(path: Path, arrays: State) -> None:
-    """Save named arrays; their names may be any text."""
-    np.savez(path, np.array(list(arrays), dtype=np.str_), *arrays.values())
-
-
-def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Load what was saved so."""
-    with np.load(path, allow_pickle=False) as found:
-        return {str(name): found[f"arr_{i}"] for i, name in enumerate(found["arr_0"], start=1)}
-
-
 def _state(trial: Trial) -> State | None:
-    """Give a trial's state; none where it cannot be fitted or made there, which is another rule's finding."""
+    """Return a trial's state; none where it cannot be made there, which is another rule's finding."""
     try:
         return trial.first.monitor.state if _not_found_there(trial) is None else None
     except Exception:  # noqa: BLE001
         return None
-
-
-def _description(trial: Trial) -> dict[str, Any]:
-    cls = type(trial.given)
-    return {
-        "module": cls.__module__,
-        "class": cls.__qualname__,
-        "name": trial.given.name,
-        "arguments": trial.arguments,
-    }
 
 
 def _not_found_there(trial: Trial) -> str | None:
@@ -133,21 +120,22 @@ def _not_found_there(trial: Trial) -> str | None:
     return None
 
 
-def _in_this_process(trial: Trial, reason: str) -> Answer:
+def _in_this_process(trial: Trial, reason: str) -> RestoredScores:
     with tempfile.TemporaryDirectory(prefix="farm-monitors-") as name:
         path = Path(name) / "state.npz"
-        save_arrays(path, trial.first.monitor.state)
-        restored = trial.make().restore(load_arrays(path), trial.system.classifier)
+        write_arrays(path, trial.first.monitor.state)
+        restored = trial.make().restore(read_npz(path), trial.system.classifier)
     scores = trial.score(restored, trial.observed.sample)
-    return Answer(scores, "from a file", f"restored in this process only, since {reason}")
+    return RestoredScores(scores, "from a file", f"restored in this process only, since {reason}")
 
 
-def _read(folder: Path, i: int) -> Answer | str | None:
-    if (failed := folder / f"failed-{i}.txt").exists():
-        return failed.read_text(encoding="utf-8")
-    if not (path := folder / f"scores-{i}.npz").exists():
+def _read(folder: Path, i: int) -> RestoredScores | str | None:
+    if not (path := folder / f"answer-{i}.npz").exists():
         return None
-    return Answer(load_arrays(path)["scores"], "in a new process")
+    told = read_npz(path)
+    if "failure" in told:
+        return str(told["failure"])
+    return RestoredScores(told["scores"].astype(np.float64, copy=False), "in a new process")
 
 
 def serve(folder: Path) -> None:
@@ -160,15 +148,14 @@ def serve(folder: Path) -> None:
         try:
             if not same:
                 raise ComponentFailure("the small system's classifier came out otherwise")
-            scores = _score(described, load_arrays(folder / f"state-{i}.npz"), system)
-            save_arrays(folder / f"scores-{i}.npz", {"scores": scores})
+            told = {"scores": _score(described, read_npz(folder / f"state-{i}.npz"), system)}
         except Exception as error:  # noqa: BLE001 - one that fails must not keep the others from their scores
-            told = str(error) if isinstance(error, FarmError) else one_line(error)
-            (folder / f"failed-{i}.txt").write_text(told, encoding="utf-8")
+            told = {"failure": np.array(str(error) if isinstance(error, FarmError) else one_line(error))}
+        write_arrays(folder / f"answer-{i}.npz", told)
 
 
 def _score(described: Mapping[str, Any], state: State, system: SmallSystem) -> FloatArray:
-    cls = getattr(importlib.import_module(described["module"]), described["class"])
+    cls = registry.import_target(described["target"], f"monitor '{described['name']}'")
     monitor: Monitor = cls(**described["arguments"])
     monitor.name = described["name"]
     monitor.restore(state, system.classifier)

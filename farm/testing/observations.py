@@ -13,7 +13,8 @@ from farm.api import Observation, read_only
 
 Array = NDArray[Any]
 ONE_AN_INSTANCE = ("ids", "images", "probabilities", "predicted", "confidence", "logits", "track")
-NUMBERS = ("images", "probabilities", "confidence", "logits")
+HIDDEN = ("logits",)
+NUMBERS = ("images", "probabilities", "confidence", *HIDDEN)
 
 
 def fresh(observation: Observation) -> Observation:
@@ -33,40 +34,29 @@ def batches(observation: Observation, size: int) -> Iterator[Observation]:
 
 
 def arrays_of(observation: Observation) -> dict[str, Array]:
-    """Give every array by a name that a person understands."""
+    """Return every array by a name that a person understands."""
     plain = {name: getattr(observation, name) for name in (*ONE_AN_INSTANCE, "members")}
     layers = {f"activations of '{layer}'": values for layer, values in observation.activations.items()}
-    return {
-        name: array for name, array in {**plain, **layers, **observation.outputs}.items() if array is not None
-    }
+    everything = {**plain, **layers, **observation.outputs}
+    return {name: array for name, array in everything.items() if array is not None}
 
 
 def renamed(observation: Observation, ids: Sequence[str], track: Sequence[str]) -> Observation:
-    """Give the instances and their tracks other names."""
+    """Return the instances and their tracks other names."""
     return replace(observation, ids=read_only(np.array(ids)), track=read_only(np.array(track)))
 
 
-def with_hidden(observation: Observation, value: float) -> Observation:
-    """Put a number into every activation and logit; images and probabilities stay what they may be."""
-    logits = observation.logits
+def filled(observation: Observation, value: float, names: Sequence[str] = HIDDEN) -> Observation:
+    """Put a number into every activation and what else is named: a huge one, or NaN as of a broken sensor.
+
+    By default images and probabilities stay what they may be.
+    """
+    plain = {name: getattr(observation, name) for name in names}
     return replace(
         observation,
-        logits=None if logits is None else read_only(np.full_like(logits, value)),
-        activations={
-            layer: read_only(np.full_like(values, value)) for layer, values in observation.activations.items()
-        },
+        **{k: read_only(np.full_like(v, value)) for k, v in plain.items() if v is not None},
+        activations={k: read_only(np.full_like(v, value)) for k, v in observation.activations.items()},
     )
-
-
-def with_nan(observation: Observation) -> Observation:
-    """Put NaN into every number of it, as a broken sensor or an overflow does."""
-    lost = {
-        name: read_only(np.full_like(getattr(observation, name), np.nan))
-        for name in NUMBERS
-        if getattr(observation, name) is not None
-    }
-    layers = {layer: read_only(np.full_like(v, np.nan)) for layer, v in observation.activations.items()}
-    return replace(observation, **lost, activations=layers)
 
 
 def _from(parts: Sequence[Observation], make: Callable[[list[Array], int], Array]) -> Observation:

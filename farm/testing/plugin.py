@@ -6,22 +6,27 @@ What is tested on is decided by `farm_experiment` and `farm_workload`, which a c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
     from farm.api import Classifier, Stream, Workload
-    from farm.readouts import Readouts
+    from farm.gate.criteria_file import CriteriaFile
+    from farm.store.readouts import Readouts
     from farm.testing.benchmark import Benchmark
 
 MARKER = (
     "farm_criteria(*criteria, file=None, undecided='fail'): what the monitors that the test gives to "
     "farm_run have to meet; see docs/guides/monitor-tests.md of farm-testbed"
 )
+
+KEYS = ("file", "undecided")
+"""What the marker may name."""
 
 _running: list[pytest.Item] = []
 """The test that runs; below it, where a test runs pytest, the one that does."""
@@ -31,12 +36,12 @@ _open: pytest.StashKey[list[Any]] = pytest.StashKey()
 
 
 def running() -> pytest.Item | None:
-    """Give the test that runs now."""
+    """Return the test that runs now."""
     return _running[-1] if _running else None
 
 
 def open_sentences(item: pytest.Item) -> list[Any]:
-    """Give what a test has begun to say and not said yet, and its own fixtures before it.
+    """Return what a test has begun to say and not said yet, and its own fixtures before it.
 
     What others begin (fixtures of a wider scope, whoever tears down) is in a list for nobody.
     """
@@ -102,19 +107,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         check_same(item)
     files = None
     if item.get_closest_marker("farm_criteria") is not None:
-        from farm.testing.marked import hold, read_markers
-
-        files = read_markers(item)  # before the test: a mistake in a criterion is told at once
+        files = _read_markers(item)  # before the test: a mistake in a criterion is told at once
     begun = item.stash.setdefault(_open, [])  # whoever calls again did not set up again
     try:
         result = yield
     finally:
         del item.stash[_open]
     if files is not None:
-        runs: list[Readouts] = item.stash[_runs]
-        hold(files, runs)
+        _hold(files, item.stash[_runs])
     if begun:
-        from farm.testing.here import unanswered
+        from farm.testing.assertions import unanswered
 
         pytest.fail(unanswered(begun), pytrace=False)
     return result
@@ -135,16 +137,63 @@ def pytest_runtest_makereport(call: pytest.CallInfo[Any]) -> Generator[None, Any
     return report
 
 
+def _read_markers(item: pytest.Item) -> list[CriteriaFile]:
+    """Read all criteria of a test; a mistake in one fails the test."""
+    __tracebackhide__ = True
+    from farm.errors import FarmError
+
+    try:
+        return [file for mark in item.iter_markers("farm_criteria") for file in _files_of(mark, item.config)]
+    except FarmError as error:
+        pytest.fail(f"farm_criteria: {error}", pytrace=False)
+
+
+def _files_of(mark: pytest.Mark, config: pytest.Config) -> Iterator[CriteriaFile]:
+    from farm.errors import ExperimentError, suggestion
+    from farm.gate.criteria_file import load_criteria, parse_criteria
+
+    for key in mark.kwargs:
+        if key not in KEYS:
+            raise ExperimentError(f"the marker has no '{key}'; {suggestion(key, KEYS)}")
+    path, undecided = (mark.kwargs.get(key) for key in KEYS)
+    if undecided not in (None, "fail", "pass"):
+        raise ExperimentError(f"undecided is {undecided!r}; expected 'fail' or 'pass'")
+    if not mark.args and path is None:
+        raise ExperimentError("the marker names no criterion; expected some, or a file of them")
+    files = [parse_criteria({"criteria": list(mark.args)}, "the marker")] if mark.args else []
+    for file in [*files, *([] if path is None else [load_criteria(config.rootpath / path)])]:
+        yield replace(file, undecided=undecided or file.undecided)
+
+
+def _hold(files: Sequence[CriteriaFile], runs: list[Readouts]) -> None:
+    """Fail the test where a criterion is not met by what it ran."""
+    __tracebackhide__ = True
+    from farm.errors import FarmError
+    from farm.testing.benchmark import benchmark_here
+    from farm.testing.failures import failures, with_summary
+
+    if not runs:
+        pytest.fail(
+            "farm_criteria: nothing to judge, since the test gave no monitor to farm_run", pytrace=False
+        )
+    try:
+        found = [text for run in runs for file in files for text in failures(run, file, benchmark_here)]
+    except FarmError as error:
+        pytest.fail(f"farm_criteria: {error}", pytrace=False)
+    if texts := list(dict.fromkeys(found)):
+        raise with_summary(pytest.fail.Exception("\n\n".join(texts), pytrace=False), texts)
+
+
 @pytest.fixture(scope="session")
 def farm_experiment() -> Path | str | None:
-    """Give the experiment to test on: None, the embedded one; override it by the path of a YAML file."""
+    """Return the experiment to test on: None, the embedded one; override it by the path of a YAML file."""
     return None
 
 
 @pytest.fixture(scope="session")
 def farm_workload(pytestconfig: pytest.Config, farm_experiment: Path | str | None) -> Workload:
-    """Give the images to test on: the experiment's; override it by others, or by a workload's name."""
-    from farm.testing.small_benchmark import benchmark_of
+    """Return the images to test on: the experiment's; override it by others, or by a workload's name."""
+    from farm.testing.benchmark import benchmark_of
 
     return benchmark_of(farm_experiment, pytestconfig.rootpath).workload
 
@@ -153,8 +202,8 @@ def farm_workload(pytestconfig: pytest.Config, farm_experiment: Path | str | Non
 def farm_benchmark(
     pytestconfig: pytest.Config, farm_experiment: Path | str | None, farm_workload: Any
 ) -> Benchmark:
-    """Give the experiment, ready for any monitor."""
-    from farm.testing.small_benchmark import benchmark_of
+    """Return the experiment, ready for any monitor."""
+    from farm.testing.benchmark import benchmark_of
 
     pytestconfig.stash[_asked] = farm_experiment, farm_workload
     return benchmark_of(farm_experiment, pytestconfig.rootpath).on(farm_workload)
@@ -162,19 +211,19 @@ def farm_benchmark(
 
 @pytest.fixture(scope="session")
 def farm_classifier(farm_benchmark: Benchmark) -> Classifier:
-    """Give the classifier under watch."""
+    """Return the classifier under watch."""
     return farm_benchmark.classifier
 
 
 @pytest.fixture(scope="session")
 def farm_stream(farm_benchmark: Benchmark) -> Stream:
-    """Give the stream: in-distribution images and faults."""
+    """Return the stream: in-distribution images and faults."""
     return farm_benchmark.stream
 
 
 @pytest.fixture(scope="session")
 def farm_run(farm_benchmark: Benchmark) -> Callable[..., Readouts]:
-    """Give the function that fits monitors, runs them on the stream and gives the readouts."""
+    """Return the function that fits monitors, runs them on the stream and gives the readouts."""
 
     def run(*monitors: Any) -> Readouts:
         found = farm_benchmark.run(*monitors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ Outcome = Literal["passed", "failed", "skipped", "expected"]
 """`expected` is a failure that was announced, with its reason."""
 
 
-class Broken(Exception):  # noqa: N818 - a finding, not an error
+class Breach(Exception):  # noqa: N818 - a finding, not an error
     """A rule is broken; the message tells what was expected and what was seen."""
 
 
@@ -30,7 +31,7 @@ class NothingToTry(NotApplicable):
 class Rule:
     """One thing that a monitor must do or must not do.
 
-    `check` raises `Broken` or `NotApplicable`, and may give a remark. Where one of the rules `after` which it
+    `check` raises `Breach` or `NotApplicable`, and may give a remark. Where one of the rules `after` which it
     comes was broken, it is skipped: its finding would only repeat theirs.
     """
 
@@ -49,6 +50,16 @@ def rule(*after: Rule) -> Callable[[Callable[[Trial], str | None]], Rule]:
         return Rule(check.__name__.replace("_", "-"), sentence, check, tuple(other.name for other in after))
 
     return make
+
+
+def rules_of(*modules: ModuleType) -> tuple[Rule, ...]:
+    """Return the rules that modules define, in the order in which they stand there."""
+    return tuple(
+        found
+        for module in modules
+        for found in vars(module).values()
+        if isinstance(found, Rule) and found.check.__module__ == module.__name__
+    )
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ class Report:
         return not self.of("failed")
 
     def of(self, outcome: Outcome) -> list[Finding]:
-        """Give the findings with this outcome."""
+        """Return the findings with this outcome."""
         return [finding for finding in self.findings if finding.outcome == outcome]
 
     def __getitem__(self, rule: str) -> Finding:
@@ -111,7 +122,7 @@ class Report:
         return "\n".join([self.summary, *(f"  {f.rule}: {f.detail}" for f in self.of("failed"))])
 
     def record(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         rules = [
             {"rule": f.rule, "checks": f.sentence, "outcome": f.outcome, "detail": f.detail} for f in self
         ]

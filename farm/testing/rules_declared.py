@@ -9,7 +9,7 @@ import re
 from farm import registry
 from farm.api import Monitor, Needs, parameters_of
 from farm.errors import ExperimentError, ParameterError, one_line
-from farm.testing.rules import Broken, NotApplicable, rule
+from farm.testing.rules import Breach, NotApplicable, rule
 from farm.testing.trial import Trial
 
 FINAL = (
@@ -35,11 +35,11 @@ def says_what_it_is(trial: Trial) -> None:
     cls = type(trial.given)
     text = inspect.getdoc(cls) if cls.__doc__ else ""
     if not text:
-        raise Broken("its class has no docstring; expected one that says what the method is")
+        raise Breach("its class has no docstring; expected one that says what the method is")
     if ">>> " not in text:
-        raise Broken("its docstring has no example; expected a section 'Examples' with '>>> '")
+        raise Breach("its docstring has no example; expected a section 'Examples' with '>>> '")
     if not isinstance(cls.reference, str):
-        raise Broken(f"its reference is {cls.reference!r}; expected text, '' where nothing is published")
+        raise Breach(f"its reference is {cls.reference!r}; expected text, '' where nothing is published")
 
 
 @rule()
@@ -52,7 +52,7 @@ def parameters_by_keyword(trial: Trial) -> None:
     for parameter in parameters:
         if parameter.kind is not parameter.KEYWORD_ONLY:
             told = str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
-            raise Broken(f"the constructor takes '{told}'; expected keyword-only ones: put a '*' first")
+            raise Breach(f"the constructor takes '{told}'; expected keyword-only ones: put a '*' first")
 
 
 @rule()
@@ -61,9 +61,9 @@ def parameters_documented(trial: Trial) -> None:
     cls = type(trial.given)
     known, told = set(parameters_of(cls)), _documented(inspect.getdoc(cls) or "")
     if missing := known - told:
-        raise Broken(f"the docstring does not explain the parameter '{min(missing)}'")
+        raise Breach(f"the docstring does not explain the parameter '{min(missing)}'")
     if surplus := told - known:
-        raise Broken(f"the docstring explains '{min(surplus)}', which is no parameter")
+        raise Breach(f"the docstring explains '{min(surplus)}', which is no parameter")
 
 
 @rule()
@@ -73,30 +73,30 @@ def parameters_plain(trial: Trial) -> None:
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise Broken(f"parameter '{name}' is {value!r}, which is no JSON ({error})") from None
+            raise Breach(f"parameter '{name}' is {value!r}, which is no JSON ({error})") from None
 
 
 @rule()
 def parameters_checked(trial: Trial) -> str | None:
     """A value of a wrong type is refused when the monitor is made, by the parameter's name."""
     cls = type(trial.given)
-    target = f"{cls.__module__}:{cls.__qualname__}"
     if not parameters_of(cls):
         return "it has no parameters"
     try:
-        registry.component_class("monitor", target)
+        registry.component_class("monitor", trial.target)
     except ExperimentError:
-        raise NotApplicable(f"'{target}' cannot be imported, so that no experiment can name it") from None
+        why = f"'{trial.target}' cannot be imported, so that no experiment can name it"
+        raise NotApplicable(why) from None
     for name in parameters_of(cls):
         try:
-            registry.make("monitor", target, {**trial.arguments, name: Nothing()})
+            registry.make("monitor", trial.target, {**trial.arguments, name: Nothing()})
         except ParameterError as error:
             if name not in str(error):
-                raise Broken(f"the refusal of a wrong '{name}' does not name it: {error}") from None
+                raise Breach(f"the refusal of a wrong '{name}' does not name it: {error}") from None
         except Exception as error:  # noqa: BLE001 - whatever it is, a user would see it
-            raise Broken(f"a wrong '{name}' raises {one_line(error)}; expected a ParameterError") from None
+            raise Breach(f"a wrong '{name}' raises {one_line(error)}; expected a ParameterError") from None
         else:
-            raise Broken(f"parameter '{name}' took {Nothing()!r}; annotate it with a type, or check it")
+            raise Breach(f"parameter '{name}' took {Nothing()!r}; annotate it with a type, or check it")
     return None
 
 
@@ -105,7 +105,7 @@ def drivers_as_they_are(trial: Trial) -> None:
     """It overrides hooks, not what the base class does for all: checks, threshold, timing."""
     for name in FINAL:
         if getattr(type(trial.given), name) is not getattr(Monitor, name):
-            raise Broken(f"it overrides '{name}', which is the base class's; expected hooks: {HOOKS}")
+            raise Breach(f"it overrides '{name}', which is the base class's; expected hooks: {HOOKS}")
 
 
 @rule()
@@ -116,27 +116,16 @@ def needs_known_before_fit(trial: Trial) -> None:
         try:
             value = getattr(monitor, name)
         except Exception as error:  # noqa: BLE001
-            raise Broken(f"'{name}' raises before the fit: {one_line(error)}") from None
+            raise Breach(f"'{name}' raises before the fit: {one_line(error)}") from None
         if not isinstance(value, kind):
-            raise Broken(
+            raise Breach(
                 f"'{name}' is {value!r}; expected {'Needs' if name == 'needs' else 'a number or None'}"
             )
 
 
 def _documented(docstring: str) -> set[str]:
-    """Give the names that a NumPy-style section 'Parameters' explains."""
+    """Return the names that a NumPy-style section 'Parameters' explains."""
     found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", docstring, re.MULTILINE | re.DOTALL)
     lines = found.group(1).splitlines() if found else []
     entries = [line.partition(":")[0] for line in lines if line and not line[0].isspace()]
     return {name.strip() for entry in entries for name in entry.split(",")}
-
-
-RULES = (
-    says_what_it_is,
-    parameters_by_keyword,
-    parameters_documented,
-    parameters_plain,
-    parameters_checked,
-    drivers_as_they_are,
-    needs_known_before_fit,
-)

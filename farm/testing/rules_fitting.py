@@ -1,4 +1,4 @@
-"""Rules about the fit, and about what it leaves."""
+"""Rules about the fit, what it leaves, and that it scores at all: without these no other can be tried."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from farm.api import (
 )
 from farm.errors import FarmError, RequirementError
 from farm.testing.observations import fresh
-from farm.testing.rules import Broken, rule
-from farm.testing.rules_basic import fits, one_finite_score_an_instance
+from farm.testing.rules import Breach, NothingToTry, rule
+from farm.testing.rules_declared import needs_known_before_fit
 from farm.testing.trial import SEED, Trial, copied
 
 if TYPE_CHECKING:
@@ -29,20 +29,43 @@ PLAIN = "biufcUS"
 """Kinds of arrays that can be saved without pickle and read by anybody: numbers, truth values, text."""
 
 
+@rule(needs_known_before_fit)
+def fits(trial: Trial) -> None:
+    """It can be fitted on the small system's training data."""
+    needs = trial.needs
+    if needs.networks:
+        raise NothingToTry(
+            f"needs networks of its own ({', '.join(needs.networks)}), which nobody trains here"
+        )
+    try:
+        trial.system.classifier.resolve(needs, "it")
+        trial.first  # noqa: B018 - fits it, or raises
+    except RequirementError as error:  # of the classifier, or a package that is not installed
+        raise NothingToTry(str(error)) from None
+
+
+@rule(fits)
+def one_finite_score_an_instance(trial: Trial) -> None:
+    """It gives each instance one finite number, whether familiar or strange."""
+    monitor = trial.fitted()
+    for observation in (trial.observed.familiar, *trial.observed.strange.values()):
+        trial.score(monitor, observation)
+
+
 @rule(one_finite_score_an_instance)
 def needs_all_declared(trial: Trial) -> None:
     """It is content with what it declares to need, where nothing more is there."""
     needs = trial.needs
     for name in sorted(trial.first.asked_for):
         if not getattr(needs, name):
-            raise Broken(f"the fit reads the data's '{name}', which its needs do not declare")
+            raise Breach(f"the fit reads the data's '{name}', which its needs do not declare")
     bare, hide = Bare(copied(trial.system.classifier), needs), not needs.logits
     sample = trial.observed.sample
     try:
         fitted = trial.fit(data=trial.lent(hide_logits=hide), classifier=bare)
         trial.score(fitted, replace(sample, logits=None) if hide else sample)
     except FarmError as error:
-        raise Broken(f"with no more than it declares: {error}") from None
+        raise Breach(f"with no more than it declares: {error}") from None
 
 
 @rule(one_finite_score_an_instance)
@@ -54,11 +77,11 @@ def leaves_global_chance_alone(trial: Trial) -> None:
         monitor.score(trial.observed.sample)
     if drawn := seen + scoring.drawn:
         when = "fit" if seen else "scoring"
-        raise Broken(f"the {when} moves the global generator of '{drawn[0]}'; expected farm.api.generator")
+        raise Breach(f"the {when} moves the global generator of '{drawn[0]}'; expected farm.api.generator")
     state = trial.first.monitor.state
     changed = _different(state, trial.fit(seed=SEED + 1).state)
     if changed and not _different(state, trial.fit().state):
-        raise Broken(f"the fit depends on a global seed: '{changed}' differs under another one")
+        raise Breach(f"the fit depends on a global seed: '{changed}' differs under another one")
 
 
 @rule(fits, leaves_global_chance_alone)
@@ -67,14 +90,14 @@ def fits_again_to_the_same(trial: Trial) -> None:
     first = trial.first.monitor.state
     for who, monitor in (("a new one", trial.make()), ("the same one", trial.fitted())):
         if changed := _different(first, trial.fit(monitor).state):
-            raise Broken(f"fitted again, {who} gets another '{changed}'; expected the same bits")
+            raise Breach(f"fitted again, {who} gets another '{changed}'; expected the same bits")
 
 
 @rule(fits)
 def lets_go_of_the_data(trial: Trial) -> None:
     """After the fit it holds on to nothing of what it was fitted on, labels included, but its state."""
     if trial.first.keeps_data:
-        raise Broken(
+        raise Breach(
             "it keeps the data that it was fitted on; expected arrays in its state, and nothing else"
         )
 
@@ -85,9 +108,9 @@ def state_is_plain(trial: Trial) -> str:
     state = trial.first.monitor.state
     for name, array in state.items():
         if not isinstance(name, str):
-            raise Broken(f"its state has the name {name!r}; expected text")
+            raise Breach(f"its state has the name {name!r}; expected text")
         if array.dtype.kind not in PLAIN:
-            raise Broken(
+            raise Breach(
                 f"its state's '{name}' is of type {array.dtype}; expected numbers, truth values or text"
             )
     return f"{trial.first.monitor.nbytes:,} bytes in {len(state)} arrays"
@@ -103,23 +126,13 @@ def can_be_calibrated(trial: Trial) -> str:
         found = monitor.calibrate(trial.lent().validation, rule, len(trial.system.workload.classes))
         accepted = 1.0 - float(monitor.judge(fresh(trial.observed.familiar)).alarms.mean())
     if own is not None and found.threshold != own:
-        raise Broken(f"its own threshold is {own}, but {found.threshold} was set")
+        raise Breach(f"its own threshold is {own}, but {found.threshold} was set")
     asked = "its own threshold" if own is not None else "a threshold for 0.9"
     return f"{asked} accepts {accepted:.2f} of ID data that it has not seen"
 
 
-RULES = (
-    needs_all_declared,
-    leaves_global_chance_alone,
-    fits_again_to_the_same,
-    lets_go_of_the_data,
-    state_is_plain,
-    can_be_calibrated,
-)
-
-
 def _different(state: State, other: State) -> str | None:
-    """Give the name of an array in which two states differ."""
+    """Return the name of an array in which two states differ."""
     for name in [*state, *(set(other) - set(state))]:
         if name not in state or name not in other:
             return name

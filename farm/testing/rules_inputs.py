@@ -10,10 +10,10 @@ import numpy as np
 
 from farm.api import Monitor, Observation
 from farm.errors import FarmError, one_line
-from farm.run_record import MARGIN, spread
-from farm.testing.observations import fresh, joined, renamed, with_hidden, with_nan
-from farm.testing.rules import Broken, rule
-from farm.testing.rules_basic import one_finite_score_an_instance
+from farm.run.recorder import MARGIN, spread
+from farm.testing.observations import NUMBERS, filled, fresh, joined, renamed
+from farm.testing.rules import Breach, rule
+from farm.testing.rules_fitting import one_finite_score_an_instance
 from farm.testing.rules_scoring import (
     near,
     reset_forgets,
@@ -57,12 +57,12 @@ def takes_huge_values(trial: Trial) -> None:
     few = trial.observed.familiar.take(slice(0, FEW))
     alone = trial.score(trial.fitted(), few)
     for value in (*HUGE, *(-v for v in HUGE)):
-        huge = with_hidden(few, value)
+        huge = filled(few, value)
         what = f"activations and logits of {value:.3g}"
         _finite(trial, trial.fitted(), huge, what)
         if not trial.needs.order:
             company = trial.score(trial.fitted(), joined([few, huge]), size=2 * FEW)[:FEW]
-            near(alone, company, MARGIN * spread(alone), f"beside {what}")
+            near(alone, company, f"beside {what}", MARGIN * spread(alone))
 
 
 @rule(scores_repeat, reset_forgets)
@@ -72,12 +72,12 @@ def survives_nan(trial: Trial) -> str:
     before = trial.score(trial.fitted(), few)
     monitor, remark = trial.fitted(), "it gives a finite score"
     try:
-        trial.score(monitor, with_nan(few))
+        trial.score(monitor, filled(few, np.nan, NUMBERS))
     except FarmError as error:
         remark = f"it fails by name: {error}"
     except BaseException as error:  # noqa: BLE001 - the run would end here
-        raise Broken(f"NaN raises {one_line(error)}; expected a finite score or a ComponentFailure") from None
-    near(before, trial.score(monitor, few), 0.0, "after NaN and a restart")
+        raise Breach(f"NaN raises {one_line(error)}; expected a finite score or a ComponentFailure") from None
+    near(before, trial.score(monitor, few), "after NaN and a restart")
     return remark
 
 
@@ -99,33 +99,22 @@ def memory_does_not_grow(trial: Trial) -> str:
         if min(middle - warm, end - middle) <= LEAK * n_batches * 3 / 8:
             return f"{end - warm:+,} bytes after {n_batches * size * 3 // 4:,} instances"
     each = (end - warm) / (n_batches * size * 3 / 4)
-    raise Broken(
+    raise Breach(
         f"memory grows by {each:.3g} bytes an instance, as long as the stream goes on; expected a bound"
     )
-
-
-RULES = (
-    takes_an_empty_batch,
-    takes_constant_images,
-    takes_huge_values,
-    survives_nan,
-    memory_does_not_grow,
-)
 
 
 def _finite(trial: Trial, monitor: Monitor, observation: Observation, what: str) -> None:
     try:
         trial.score(monitor, observation)
     except FarmError as error:
-        raise Broken(f"{what}: {error}") from None
+        raise Breach(f"{what}: {error}") from None
 
 
-def _memory_along(
-    monitor: Monitor, batch: Observation, n_batches: int, generation: int
-) -> tuple[int, int, int]:
-    """Give the memory in use after a quarter of the stream, five eighths, and all of it."""
+def _memory_along(monitor: Monitor, batch: Observation, n_batches: int, generation: int) -> list[int]:
+    """Return the memory in use after a quarter of the stream, five eighths, and all of it."""
     marks = {n_batches // 4, n_batches * 5 // 8, n_batches}
-    used = []
+    used: list[int] = []
     already = tracemalloc.is_tracing()
     if not already:
         tracemalloc.start()
@@ -140,5 +129,4 @@ def _memory_along(
     finally:
         if not already:
             tracemalloc.stop()
-    warm, middle, end = used
-    return warm, middle, end
+    return used

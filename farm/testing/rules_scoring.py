@@ -8,11 +8,11 @@ import math
 import numpy as np
 
 from farm.api import Explanation, FloatArray, Observation
-from farm.run_record import MARGIN, spread
+from farm.measures.ranking import Separation
+from farm.run.recorder import MARGIN, spread
 from farm.testing.observations import batches, renamed
-from farm.testing.rules import Broken, NotApplicable, rule
-from farm.testing.rules_basic import one_finite_score_an_instance
-from farm.testing.rules_fitting import leaves_global_chance_alone
+from farm.testing.rules import Breach, NotApplicable, rule
+from farm.testing.rules_fitting import leaves_global_chance_alone, one_finite_score_an_instance
 from farm.testing.trial import BATCH, Trial
 
 SURE = 4.0
@@ -32,11 +32,11 @@ def scores_repeat(trial: Trial) -> None:
     monitor = trial.fitted()
     first = trial.score(monitor, sample)
     if trial.needs.order:
-        same(first, trial.score(trial.fitted(), sample), "from another start")
+        near(first, trial.score(trial.fitted(), sample), "from another start")
         return
     with trial.watching(monitor):
         again = np.concatenate([monitor.score(part) for part in batches(sample, BATCH)])
-    same(first, again, "the second time (does it remember? then its needs must say 'order')")
+    near(first, again, "the second time (does it remember? then its needs must say 'order')")
 
 
 @rule(scores_repeat)
@@ -47,7 +47,7 @@ def reset_forgets(trial: Trial) -> None:
     monitor, sample = trial.fitted(), trial.observed.sample
     first = trial.score(monitor, sample)
     trial.score(monitor, trial.observed.strange["noise"])
-    same(first, trial.score(monitor, sample), "after another stream and a restart")
+    near(first, trial.score(monitor, sample), "after another stream and a restart")
 
 
 @rule(scores_repeat)
@@ -56,14 +56,15 @@ def scores_do_not_depend_on_the_batch(trial: Trial) -> str:
     sample = trial.observed.sample
     whole = trial.score(trial.fitted(), sample, size=len(sample))
     tolerance = MARGIN * spread(whole)
-    worst = 0.0
-    for size in (1, PIECE):
-        found = trial.score(trial.fitted(), sample, size=size)
-        worst = max(worst, near(whole, found, tolerance, f"in batches of {size}"))
+    as_it_is = np.arange(len(sample))
+    ways = [(f"in batches of {size}", as_it_is, size) for size in (1, PIECE)]
     if not trial.needs.order:
-        order = np.random.default_rng(0).permutation(len(sample))
-        found = trial.score(trial.fitted(), sample.take(order), size=PIECE)
-        worst = max(worst, near(whole[order], found, tolerance, "shuffled and in other company"))
+        shuffled = np.random.default_rng(0).permutation(len(sample))
+        ways.append(("shuffled and in other company", shuffled, PIECE))
+    worst = 0.0
+    for when, order, size in ways:
+        found = trial.score(trial.fitted(), sample.take(order), size=size)
+        worst = max(worst, near(whole[order], found, when, tolerance))
     return f"at most {worst / spread(whole):.1g} of the scores' spread" if worst else "bit for bit"
 
 
@@ -71,8 +72,8 @@ def scores_do_not_depend_on_the_batch(trial: Trial) -> str:
 def scores_as_well_in_a_new_process(trial: Trial) -> str | None:
     """Saved without pickle and restored in a new process, it gives the same scores, bit for bit."""
     there = trial.elsewhere.answer(trial)
-    same(trial.score(trial.fitted(), trial.observed.sample), there.scores, "restored " + there.where)
-    return None if there.remark is None else there.remark
+    near(trial.score(trial.fitted(), trial.observed.sample), there.scores, "restored " + there.where)
+    return there.remark
 
 
 @rule(scores_repeat)
@@ -95,7 +96,7 @@ def names_tell_it_nothing(trial: Trial) -> str | None:
         return None
     n, higher = int(differ.sum()), float((strange > well)[differ].mean())
     if abs(higher - 0.5) * 2 * math.sqrt(n) > SURE:
-        raise Broken(
+        raise Breach(
             f"ids and tracks that tell another class and 'anomaly' change {n} scores, {higher:.0%} of them "
             "upwards; expected scores that take no hint from names"
         )
@@ -115,11 +116,14 @@ def higher_is_stranger(trial: Trial) -> str:
     """
     monitor = trial.fitted()
     familiar = trial.score(monitor, trial.observed.familiar)
-    found = {k: auroc(familiar, trial.score(monitor, seen)) for k, seen in trial.observed.strange.items()}
+    found = {
+        kind: Separation(familiar, trial.score(monitor, seen)).auroc().value
+        for kind, seen in trial.observed.strange.items()
+    }
     mean = float(np.mean(list(found.values())))
     if mean < BACKWARDS:
         worst = min(found, key=lambda kind: found[kind])
-        raise Broken(
+        raise Breach(
             f"over {len(found)} kinds of anomaly the mean AUROC is {mean:.2f} ('{worst}': {found[worst]:.2f})"
             "; expected at least 0.5: higher must mean stranger, is the sign turned?"
         )
@@ -142,7 +146,7 @@ def scoring_learns_nothing(trial: Trial) -> None:
         trial.score(monitor, observation)
     for name, array in monitor.state.items():
         if array.tobytes() != before.get(name):
-            raise Broken(f"scoring changes the state's '{name}'; expected it as it was fitted")
+            raise Breach(f"scoring changes the state's '{name}'; expected it as it was fitted")
 
 
 @rule(scores_repeat)
@@ -157,58 +161,35 @@ def explains(trial: Trial) -> str:
         after = monitor.score(later)
     for explanation in told:
         if not isinstance(explanation, Explanation):
-            raise Broken(f"it explains by {explanation!r}; expected an Explanation")
+            raise Breach(f"it explains by {explanation!r}; expected an Explanation")
         try:
             json.dumps(explanation.record(), allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise Broken(f"its explanation is no JSON ({error}): {explanation.record()!r}") from None
+            raise Breach(f"its explanation is no JSON ({error}): {explanation.record()!r}") from None
     other = trial.fitted()
     trial.score(other, first)
     with trial.watching(other):
-        same(other.score(later), after, "after it was asked to explain")
+        near(other.score(later), after, "after it was asked to explain")
     said = [e.reason or e.contributions or e.nearest or e.details for e in told]
     return "it has something to say" if any(said) else "it has nothing to say"
 
 
-RULES = (
-    scores_repeat,
-    reset_forgets,
-    scores_do_not_depend_on_the_batch,
-    scores_as_well_in_a_new_process,
-    names_tell_it_nothing,
-    higher_is_stranger,
-    scoring_learns_nothing,
-    explains,
-)
-
-
-def same(expected: FloatArray, found: FloatArray, when: str) -> None:
-    near(expected, found, 0.0, when)
-
-
-def near(expected: FloatArray, found: FloatArray, tolerance: float, when: str) -> float:
-    """Compare scores; give the largest difference."""
+def near(expected: FloatArray, found: FloatArray, when: str, tolerance: float = 0.0) -> float:
+    """Compare scores, which are to be the same or as near as tolerated; return the largest difference."""
     if len(expected) != len(found):
-        raise Broken(f"{when} there are {len(found)} scores; expected {len(expected)}")
+        raise Breach(f"{when} there are {len(found)} scores; expected {len(expected)}")
     apart = np.abs(expected - found)
     if len(apart) and not apart.max() <= tolerance:
         i = int(apart.argmax())
         expectation = f"within {tolerance:.2g} of that" if tolerance else "the same"
-        raise Broken(
+        raise Breach(
             f"instance {i} scores {expected[i]:.9g}, and {when} {found[i]:.9g}; expected {expectation}"
         )
     return float(apart.max(initial=0.0))
 
 
-def auroc(familiar: FloatArray, strange: FloatArray) -> float:
-    """Give the chance that a strange one scores above a familiar one; a tie counts half."""
-    ordered = np.sort(familiar)
-    lower, upper = (np.searchsorted(ordered, strange, side) for side in ("left", "right"))
-    return float((lower + upper).mean() / (2 * len(familiar)))
-
-
 def _tracks(observation: Observation, word: str, told: list[str]) -> list[str]:
-    """Give each track another name, which tells what its first instance's does."""
+    """Return each track another name, which tells what its first instance's does."""
     names: dict[str, str] = {}
     track = observation.ids if observation.track is None else observation.track
     for own, label in zip(track.tolist(), told, strict=True):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 
+from farm.errors import UserError
+from farm.store.identity import Identities
 from farm.testing.observations import arrays_of, batches, fresh
-from farm.testing.rules import Broken, rule
-from farm.testing.rules_basic import one_finite_score_an_instance
+from farm.testing.rules import Breach, rule
+from farm.testing.rules_fitting import one_finite_score_an_instance
 from farm.testing.surroundings import Seen
 from farm.testing.trial import Trial
 
@@ -16,7 +21,7 @@ def leaves_the_classifier_alone(trial: Trial) -> None:
     """Fit and scoring leave the classifier as it was: weights, mode, hooks, gradients."""
     for when, seen in _when(trial):
         if seen.classifier:
-            raise Broken(f"the {when} changes the classifier: {_first(seen.classifier)}")
+            raise Breach(f"the {when} changes the classifier: {_first(seen.classifier)}")
 
 
 @rule(one_finite_score_an_instance)
@@ -24,7 +29,7 @@ def leaves_settings_alone(trial: Trial) -> None:
     """Fit and scoring leave torch's and NumPy's settings and the current folder as they were."""
     for when, seen in _when(trial):
         if seen.settings:
-            raise Broken(f"after the {when} {_first(seen.settings)}; expected it as it was")
+            raise Breach(f"after the {when} {_first(seen.settings)}; expected it as it was")
 
 
 @rule(one_finite_score_an_instance)
@@ -37,7 +42,7 @@ def leaves_observations_alone(trial: Trial) -> None:
             monitor.score(part)
     for name, array in arrays_of(shown).items():
         if not np.array_equal(array, before[name]):
-            raise Broken(f"scoring writes to the observation's {name}; expected a copy to be made")
+            raise Breach(f"scoring writes to the observation's {name}; expected a copy to be made")
 
 
 @rule(one_finite_score_an_instance)
@@ -45,21 +50,27 @@ def says_nothing(trial: Trial) -> None:
     """Fit and scoring print nothing and warn of nothing: what is to be known goes into the notes."""
     for when, seen in _when(trial):
         if seen.printed:
-            raise Broken(f"the {when} prints {seen.printed[:80]!r}; expected silence")
+            raise Breach(f"the {when} prints {seen.printed[:80]!r}; expected silence")
         if seen.warned:
-            raise Broken(f"the {when} warns ({_first(seen.warned)}); expected silence")
+            raise Breach(f"the {when} warns ({_first(seen.warned)}); expected silence")
 
 
-RULES = (leaves_the_classifier_alone, leaves_settings_alone, leaves_observations_alone, says_nothing)
+@rule(one_finite_score_an_instance)
+def reads_what_it_declares(trial: Trial) -> None:
+    """Fit and scoring read no data but what parameters name or lies beside the monitor's module.
+
+    What is kept of a monitor is found by these, and would be found although other data changed.
+    """
+    declared = Identities(Path())
+    with suppress(UserError):  # a parameter that no file could say is another rule's finding
+        declared.component("monitor", trial.target, None, trial.arguments)
+    for when, seen in _when(trial):
+        if files := seen.opened.undeclared([declared]):
+            raise Breach(f"the {when} reads {_first(files)}; expected a parameter to name it")
 
 
 def _when(trial: Trial) -> list[tuple[str, Seen]]:
-    monitor = trial.fitted()
-    with trial.watching(monitor) as scoring:
-        for part in batches(trial.observed.sample, 32):
-            monitor.score(part)
-        monitor.explain(trial.observed.sample.take(slice(0, 2)))
-    return [("fit", trial.first.seen), ("scoring", scoring)]
+    return [("fit", trial.first.seen), ("scoring", trial.first_scoring)]
 
 
 def _first(found: list[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from farm.api import Classifier, Images, IntArray, Needs, Observation, Split, StrArray, Workload, generator
-from farm.fitting import ObservedSplit
+from farm.run.fitting import ObservedSplit
 from farm.testing.observations import fresh, joined
 
 WORKLOAD: Mapping[str, Any] = {"name": "digits", "size": 16, "channels": 1}
@@ -93,7 +93,7 @@ class SmallSystem:
     @cached_property
     def _made(self) -> tuple[Workload, Classifier]:
         # Here, because it loads torch, which whoever only asks for the kit's rules does not need.
-        from farm.testbed import Testbed
+        from farm.run.testbed import Testbed
 
         bed = Testbed(self.seed)
         workload = bed.workload(self.recipe["workload"])
@@ -125,7 +125,7 @@ class SmallSystem:
 
 @cache
 def small_system() -> SmallSystem:
-    """Give the one that checks take where they are given none."""
+    """Return the one that checks take where they are given none."""
     return SmallSystem()
 
 

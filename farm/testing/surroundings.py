@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from farm.api import Classifier, CountedClassifier
+from farm.store.identity.audit import Audit
 
 GENERATORS: dict[str, Callable[[], str]] = {
     "random": lambda: repr(random.getstate()),
@@ -23,6 +24,19 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "torch": lambda: str(torch.get_rng_state().numpy().tobytes()),
 }
 """The global generators, and how to tell whether somebody drew from them."""
+SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "numpy's handling of errors": (np.geterr, lambda errors: np.seterr(**errors)),
+    "the current folder": (os.getcwd, os.chdir),
+    "torch's recording of gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
+    "torch's default type": (torch.get_default_dtype, torch.set_default_dtype),
+    "torch's number of threads": (torch.get_num_threads, torch.set_num_threads),
+    "torch's deterministic algorithms": (
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
+}
+"""What is set for a whole process: how to read it, and how to put it back."""
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 MOST, MOST_TEXT = 10, 200
 """So many warnings, and so many characters of what is printed, are kept."""
@@ -38,6 +52,8 @@ class Seen:
     classifier: list[str] = field(default_factory=list)
     printed: str = ""
     warned: list[str] = field(default_factory=list)
+    opened: Audit = field(default_factory=Audit)
+    """What files the monitor's own code opened."""
 
 
 @contextmanager
@@ -54,14 +70,15 @@ def watched(classifier: Classifier) -> Iterator[Seen]:
         warnings.simplefilter("always")
         warnings.showwarning = note
         try:
-            with redirect_stdout(screen), redirect_stderr(screen):
+            with redirect_stdout(screen), redirect_stderr(screen), seen.opened:
                 yield seen
         finally:
             seen.drawn = [name for name, state in _drawn().items() if state != states[name]]
             seen.settings = _differences(settings, _settings())
             seen.classifier = _differences(parts, _parts(classifier))
             seen.printed = " ".join(screen.kept.split())
-            _put_back(settings)
+            for name, (_, put_back) in SETTINGS.items():
+                put_back(settings[name])
 
 
 class _Screen(io.TextIOBase):
@@ -98,24 +115,7 @@ def _drawn() -> dict[str, str]:
 
 
 def _settings() -> dict[str, Any]:
-    return {
-        "numpy's handling of errors": np.geterr(),
-        "the current folder": os.getcwd(),  # noqa: PTH109 - compared and given back as it is
-        "torch's recording of gradients": torch.is_grad_enabled(),
-        "torch's default type": torch.get_default_dtype(),
-        "torch's number of threads": torch.get_num_threads(),
-        "torch's deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
-    }
-
-
-def _put_back(settings: dict[str, Any]) -> None:
-    errors, folder, gradients, dtype, threads, deterministic = settings.values()
-    np.seterr(**errors)
-    os.chdir(folder)
-    torch.set_grad_enabled(gradients)
-    torch.set_default_dtype(dtype)
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(deterministic)
+    return {name: read() for name, (read, _) in SETTINGS.items()}
 
 
 def _parts(classifier: Classifier) -> dict[str, Any]:
@@ -135,9 +135,6 @@ def _parts(classifier: Classifier) -> dict[str, Any]:
         for name, buffer in attribute.named_buffers():
             parts[f"values of {name}"] = _checksum(buffer)
     return parts
-
-
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def _checksum(values: torch.Tensor) -> str:

@@ -7,13 +7,16 @@ import gc
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from farm.api import Classifier, FitData, FloatArray, Labelled, Monitor, Needs, Observation
+from farm.api.component import another
+from farm.api.observation import ViewedData
+from farm.run.fitting import Material
 from farm.testing.observations import batches, fresh
 from farm.testing.small_system import Observed, SmallSystem
 from farm.testing.surroundings import Seen, chance, watched
@@ -26,48 +29,32 @@ SEED = 20_000
 """Of the global random generators, which nobody should read."""
 
 
-class LentData:
-    """What monitors are fitted on, which notes what is asked for, and may hide the logits."""
+@dataclass(frozen=True, eq=False)
+class LentData(ViewedData):
+    """What monitors are fitted on, in batches of one's own; notes what is asked for."""
 
-    def __init__(self, system: SmallSystem, observed: Observed, *, hide_logits: bool = False) -> None:
-        self.classes, self.seed = system.workload.classes, system.seed
-        self._observed, self._hide_logits = observed, hide_logits
-        self.asked_for: set[str] = set()
-        self.lent: list[weakref.ref[_Lent]] = []
-
-    def __iter__(self) -> Iterator[Labelled]:
-        return iter(_Lent(self._observed.train, self._hide_logits))
+    asked_for: set[str] = field(default_factory=set)
+    lent: list[weakref.ref[Any]] = field(default_factory=list)
+    """The validation data that were given out."""
 
     @property
     def validation(self) -> Iterable[Labelled]:
         """In-distribution validation data."""
-        lent = _Lent(self._observed.validation, self._hide_logits)
-        self.lent.append(weakref.ref(lent))
-        return lent
+        given = super().validation
+        self.lent.append(weakref.ref(given))
+        return given
 
     @property
-    def outliers(self) -> Iterable[Observation]:
+    def outliers(self) -> Iterable[Observation] | None:
         """Images of noise, as the validation fault."""
         self.asked_for.add("outliers")
-        return [fresh(self._observed.strange["noise"])]
+        return super().outliers
 
     @property
     def networks(self) -> Mapping[str, object]:
         """None: the small system trains no others."""
         self.asked_for.add("networks")
-        return {}
-
-
-class _Lent:
-    """Batches that may be written to without harm to anybody else."""
-
-    def __init__(self, batches: Iterable[Labelled], hide_logits: bool) -> None:
-        self._batches, self._hide_logits = batches, hide_logits
-
-    def __iter__(self) -> Iterator[Labelled]:
-        for observation, labels in self._batches:
-            own = fresh(observation)
-            yield Labelled(replace(own, logits=None) if self._hide_logits else own, labels.copy())
+        return super().networks
 
 
 @dataclass(frozen=True)
@@ -92,6 +79,11 @@ class Trial:
         """What it was made with."""
         return dict(self.given._arguments)
 
+    @property
+    def target(self) -> str:
+        """Where its class is: `module:Class`."""
+        return f"{type(self.given).__module__}:{type(self.given).__qualname__}"
+
     @cached_property
     def needs(self) -> Needs:
         """What it declares to need."""
@@ -104,13 +96,19 @@ class Trial:
 
     def make(self) -> Monitor:
         """Make it anew."""
-        made = type(self.given)(**self.arguments)
-        made.name = self.given.name
-        return made
+        return another(self.given)
 
     def lent(self, *, hide_logits: bool = False) -> LentData:
-        """Give what it is fitted on, as an object of its own."""
-        return LentData(self.system, self.observed, hide_logits=hide_logits)
+        """Return what it is fitted on, as an object of its own."""
+        seen, workload = self.observed, self.system.workload
+        noise = [fresh(seen.strange["noise"])]
+        material = Material(workload.classes, self.system.seed, seen.train, seen.validation, noise)
+
+        def own(observation: Observation) -> Observation:
+            shown = fresh(observation)
+            return replace(shown, logits=None) if hide_logits else shown
+
+        return LentData(material, own)
 
     def fit(
         self,
@@ -144,8 +142,18 @@ class Trial:
             gc.collect()  # perhaps it is only a cycle that nobody has come to collect
         return FirstFit(monitor, seen, asked_for, any(lent() is not None for lent in alive))
 
+    @cached_property
+    def first_scoring(self) -> Seen:
+        """Score the sample with a fitted one, have it explain, and watch."""
+        monitor = self.fitted()
+        with self.watching(monitor) as seen:
+            for part in batches(self.observed.sample, 32):
+                monitor.score(part)
+            monitor.explain(self.observed.sample.take(slice(0, 2)))
+        return seen
+
     def fitted(self) -> Monitor:
-        """Give a fitted one that nobody else uses, with a classifier of its own."""
+        """Return a fitted one that nobody else uses, with a classifier of its own."""
         try:
             return copy.deepcopy(self.first.monitor)
         except Exception:  # noqa: BLE001 - what it holds may have no copy; then it is fitted once more

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from farm.api import check_number
+from farm.api import check_number, read_bytes
 from farm.errors import ParameterError
+from farm.store.images import DAMAGES
 
 FORMATS = ("PNG", "JPEG", "PPM", "BMP", "WEBP")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".webp")
@@ -49,21 +48,27 @@ class Layout:
         return cls((size[0], size[1]), channels)
 
     def shape_of(self, channels: int, height: int, width: int) -> Shape:
-        """Give the shape that an image of this form gets."""
+        """Return the shape that an image of this form gets."""
         return self.channels or channels, *(self.size or (height, width))
 
 
-def read_bytes(path: str) -> bytes:
-    """Read a file."""
+MOST = 2**28
+"""Bytes of an image file that are read at most."""
+DENSEST = 10_000
+"""Bytes of pixels that a byte of a file stands for at most; one colour alone is fewer in WebP."""
+
+
+def read_file(path: str) -> bytes:
+    """Return a file's content."""
     try:
-        return Path(path).read_bytes()
+        return read_bytes(path, MOST)
     except OSError as error:
         raise UnusableImage(f"cannot be read ({error.strerror})") from None
 
 
 def header(data: bytes) -> Shape:
-    """Give channels, height and width; no pixel is decoded."""
-    return _form(_opened(data))
+    """Return channels, height and width; no pixel is decoded."""
+    return _form(opened(data))
 
 
 def decode(
@@ -73,7 +78,7 @@ def decode(
 
     `said` is the height and width that an index claims it has.
     """
-    image = _opened(data)
+    image = opened(data)
     if said is not None and said != (image.height, image.width):
         raise UnusableImage("not of the size that the index says")
     return to_pixels(image, shape, layout)
@@ -97,41 +102,39 @@ def to_pixels(image: Image.Image, shape: Shape, layout: Layout) -> NDArray[np.ui
             # Averages over all that a pixel covers, and unlike sharper filters leaves no rings at edges.
             image = image.resize((shape[2], shape[1]), Image.Resampling.BILINEAR, reducing_gap=3.0)
         pixels = np.asarray(image)
-    except _DAMAGES as error:
+    except DAMAGES as error:
         raise UnusableImage("truncated or damaged") from error
     return pixels[None] if shape[0] == 1 else pixels.transpose(2, 0, 1)
 
 
 def decode_mask(data: bytes, said: tuple[int, int], shape: Shape) -> NDArray[np.bool_]:
     """Decode a mask, True where it is not black; resized as its image was, without anything in between."""
-    image = _opened(data)
+    image = opened(data)
     if (image.height, image.width) != said:
         raise UnusableImage("a mask not of the size of its image")
     try:
         image = image.convert("RGB") if image.mode == "P" else image
         pixels = np.asarray(image)
-    except _DAMAGES as error:
+    except DAMAGES as error:
         raise UnusableImage("truncated or damaged") from error
     inked = (pixels if pixels.ndim == 2 else pixels.any(axis=2)) != 0
     resized = Image.fromarray(inked).resize((shape[2], shape[1]), Image.Resampling.NEAREST)
     return np.asarray(resized)
 
 
-_DAMAGES = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error)
-"""What Pillow raises on damaged content, by format."""
-
-
-def _opened(data: bytes) -> Image.Image:
-    """Read the header, and refuse what is no whole, still image of a known form."""
+def opened(data: bytes) -> Image.Image:
+    """Return an image, its pixels not decoded; refuse what is no whole, still one of a known form."""
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
         frames = getattr(image, "n_frames", 1) if image.format in ("PNG", "WEBP") else 1
     except Image.DecompressionBombError:
         raise UnusableImage("larger than Pillow decodes") from None
-    except _DAMAGES as error:
+    except DAMAGES as error:
         whole = "truncated or damaged" if data else "empty"
         raise UnusableImage(f"{whole}, or no PNG, JPEG, PPM, BMP or WebP") from error
-    if image.format == "PNG" and b"IEND" not in data[-1024:]:
+    claimed = image.width * image.height * len(image.getbands())
+    claims_too_much = image.format != "WEBP" and claimed > DENSEST * len(data)
+    if claims_too_much or (image.format == "PNG" and b"IEND" not in data[-1024:]):
         raise UnusableImage("truncated or damaged")
     if frames > 1:
         raise UnusableImage(f"animated; {EXPECTED}")
@@ -159,6 +162,8 @@ def _bits(image: Any) -> int:
         return 16
     for tile in getattr(image, "tile", ()):  # what is in memory already has none
         arguments = tile.args if isinstance(tile.args, tuple) else (tile.args,)
-        if any((isinstance(a, str) and ";16" in a) or (isinstance(a, int) and a > 255) for a in arguments):
+        # Of PPM a number is its largest value; of BMP it is a line's length.
+        largest = max((a for a in arguments if isinstance(a, int) and image.format == "PPM"), default=0)
+        if largest > 255 or any(isinstance(a, str) and ";16" in a for a in arguments):
             return 16
     return 8

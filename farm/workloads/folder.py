@@ -14,7 +14,7 @@ import numpy as np
 from farm.api import Context, Workload, WorkloadSource
 from farm.errors import DataError, ParameterError
 from farm.workloads.decoding import SUFFIXES
-from farm.workloads.listing import Listing, Settings, make_workload
+from farm.workloads.listing import Listing, ListingSettings, make_workload
 from farm.workloads.problems import Problems
 
 SPLIT_FOLDERS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -76,7 +76,7 @@ class Folder(WorkloadSource):
         test: float | None = None,
         copies: str = "error",
     ) -> None:
-        self._settings = Settings.of(size, channels, validation, test, copies)
+        self._settings = ListingSettings.of(size, channels, validation, test, copies)
         self._path, self._title = path, title
         try:
             self._groups = None if groups is None else re.compile(groups)

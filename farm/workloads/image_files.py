@@ -1,4 +1,7 @@
-"""Image files as an `ImageSource`: listed at once, decoded on all cores on first need, kept memory-mapped."""
+"""Image files as an `ImageSource`: listed at once, decoded on all cores on first need, kept memory-mapped.
+
+Masks that come as image files are decoded likewise, and kept like images.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import PIL
 from numpy.typing import NDArray
 
-from farm.api import JSON, Context, Images, IntArray
-from farm.workloads.decoding import Layout, UnusableImage, decode, header, read_bytes
+from farm.api import JSON, BoolArray, Context, Images, IntArray
+from farm.workloads.decoding import Layout, UnusableImage, decode, decode_mask, header, read_file
 from farm.workloads.problems import Problems
 
 CHUNK = 64
@@ -23,6 +26,8 @@ CHUNK = 64
 
 A = TypeVar("A")
 B = TypeVar("B")
+Chunk = tuple[NDArray[Any], list[tuple[int, str]]]
+"""What was made of some files, and of which it could not be made, and why."""
 
 
 class ImageFiles:
@@ -66,7 +71,7 @@ class ImageFiles:
         problems = Problems()
         for path, name in zip(self._paths, self._names, strict=True):
             try:
-                return self._layout.shape_of(*header(read_bytes(path)))
+                return self._layout.shape_of(*header(read_file(path)))
             except UnusableImage as error:
                 problems.add(str(error), [name])
         problems.check(self.where)
@@ -95,7 +100,7 @@ class ImageFiles:
 
         def size_of(i: int) -> tuple[int, int]:
             try:
-                return header(read_bytes(self._paths[i]))[1:]
+                return header(read_file(self._paths[i]))[1:]
             except UnusableImage as error:
                 problems.add(str(error), [self._names[i]])
                 return 0, 0
@@ -109,30 +114,47 @@ class ImageFiles:
 
         def digest(i: int) -> bytes:
             try:
-                return hashlib.blake2b(read_bytes(self._paths[i]), digest_size=16).digest()
+                return hashlib.blake2b(read_file(self._paths[i]), digest_size=16).digest()
             except UnusableImage:
                 return b""  # decoding tells it, together with whatever else is wrong
 
         return hashlib.blake2b(b"\x1f".join(self._for_all(digest, "hashing")), digest_size=16).hexdigest()
 
     def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+        def image(i: int) -> NDArray[np.uint8]:
+            said = None if self._said is None else (int(self._said[i, 0]), int(self._said[i, 1]))
+            return decode(read_file(self._paths[i]), self.shape, self._layout, said)
+
+        yield from self.decoded(lambda act: self._in_order(act, "decoding"), image, self.shape, np.uint8)
+
+    def decoded(
+        self,
+        on_chunks: Callable[[Callable[[range], Chunk]], Iterable[Chunk]],
+        one: Callable[[int], NDArray[Any]],
+        shape: Sequence[int],
+        kind: type,
+        what: str = "",
+    ) -> Iterator[NDArray[Any]]:
+        """Yield what `one` makes of each file, chunk by chunk; raise in the end where it cannot be made."""
         problems = Problems()
 
-        def block(rows: range) -> tuple[NDArray[np.uint8], list[tuple[int, str]]]:
-            images = np.zeros((len(rows), *self.shape), dtype=np.uint8)
+        def chunk(rows: range) -> Chunk:
+            made: NDArray[Any] = np.zeros((len(rows), *shape), dtype=kind)
             unusable = []
             for at, i in enumerate(rows):
-                said = None if self._said is None else (int(self._said[i, 0]), int(self._said[i, 1]))
                 try:
-                    images[at] = decode(read_bytes(self._paths[i]), self.shape, self._layout, said)
+                    made[at] = one(i)
                 except UnusableImage as error:
                     unusable.append((i, str(error)))
-            return images, unusable
+            return made, unusable
 
-        for images, unusable in self._in_order(block, "decoding"):
-            for i, what in unusable:
-                problems.add(what, [self._names[i]])
-            yield images
+        for made, unusable in on_chunks(chunk):
+            for i, why in unusable:
+                problems.add(why, [what + self._names[i]])
+            if not len(
+                problems
+            ):  # else nothing comes of it, and a damaged header may have asked for terabytes
+                yield made
         problems.check(self.where)
 
     def _for_all(self, act: Callable[[int], B], doing: str) -> list[B]:
@@ -140,7 +162,7 @@ class ImageFiles:
         return [answer for chunk in chunks for answer in chunk]
 
     def _in_order(self, act: Callable[[range], B], doing: str) -> Iterator[B]:
-        chunks = [range(start, min(start + CHUNK, len(self))) for start in range(0, len(self), CHUNK)]
+        chunks = _chunks(len(self))
         done = on_all_cores(act, chunks)
         return self._context.progress.track(done, f"{self.where}: {doing}", len(chunks))
 
@@ -163,6 +185,39 @@ class FileImages:
         """Read these images as float32 in [0, 1]."""
         chosen = np.asarray(self._files.pixels[self._rows[indices]])
         return chosen.astype(np.float32) / np.float32(255)
+
+
+def read_masks(paths: Sequence[str], files: ImageFiles, context: Context) -> BoolArray:
+    """Decode one mask an image, resized as the image is."""
+    sizes, shape = files.sizes, files.shape
+    chunks = _chunks(len(paths))
+
+    def digest(rows: range) -> bytes:
+        seen = hashlib.blake2b(digest_size=16)
+        for i in rows:
+            try:
+                seen.update(hashlib.blake2b(read_file(paths[i]), digest_size=16).digest())
+            except UnusableImage:
+                seen.update(b"?")  # decoding tells it
+        return seen.digest()
+
+    def mask(i: int) -> BoolArray:
+        return decode_mask(read_file(paths[i]), (int(sizes[i, 0]), int(sizes[i, 1])), shape)
+
+    def blocks() -> Iterator[BoolArray]:
+        return files.decoded(
+            lambda act: on_all_cores(act, chunks), mask, shape[1:], np.bool_, what="the mask of "
+        )
+
+    content = hashlib.blake2b(
+        b"".join([sizes.tobytes(), *on_all_cores(digest, chunks)]), digest_size=16
+    ).hexdigest()
+    key: dict[str, JSON] = {"files": content, "shape": shape[1:], "pillow": PIL.__version__}
+    return context.cache.mapped("masks", key, (len(paths), *shape[1:]), "bool", blocks)
+
+
+def _chunks(n: int) -> list[range]:
+    return [range(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
 
 
 def on_all_cores(act: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:

@@ -1,7 +1,8 @@
-"""Indices of images: CSV or Parquet, one file or all of a folder, whatever they call their columns."""
+"""Indices of images: CSV or Parquet, one file or all of a folder, whatever they call columns and classes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from farm.api import FloatArray, StrArray
-from farm.csv_table import CsvTable
-from farm.errors import DataError, suggestion
+from farm.api import FloatArray, IntArray, StrArray
+from farm.errors import DataError, ParameterError, suggestion
+from farm.store.parquet_table import table_of
 from farm.workloads.problems import Problems
 
 SUFFIXES = (".csv", ".parquet")
@@ -51,7 +52,7 @@ class Index:
         return column in self.columns
 
     def numbers(self, column: str, problems: Problems) -> FloatArray:
-        """Give a column of numbers; whatever is none is noted."""
+        """Return a column of numbers; whatever is none is noted."""
         text = self.columns[column]
         values = pd.to_numeric(pd.Series(text, dtype="str"), errors="coerce").to_numpy(
             np.float64, na_value=np.nan
@@ -62,7 +63,7 @@ class Index:
         return values
 
     def condition(self, column: str) -> StrArray | FloatArray:
-        """Give a column as numbers where all values are such (NaN where one is missing), or as text."""
+        """Return a column as numbers where all values are such (NaN where one is missing), or as text."""
         text = pd.Series(self.columns[column], dtype="str")
         values = pd.to_numeric(text, errors="coerce").to_numpy(np.float64, na_value=np.nan)
         if (np.isfinite(values) | (text == "").to_numpy()).all() and np.isfinite(values).any():
@@ -128,7 +129,7 @@ def read_index(path: Path) -> Index:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _IndexFile:
     """One file: its columns as text, and what a message calls a row."""
 
     columns: dict[str, list[str]]
@@ -138,37 +139,83 @@ class _Part:
         return len(next(iter(self.columns.values())))
 
 
-def _read(path: Path) -> _Part:
-    if path.suffix.lower() == ".parquet":
-        return _read_parquet(path)
-    table = CsvTable(path)
-    columns = {name: table.text(name).tolist() for name in table.columns}
-    return _Part(columns, lambda row: f"line {table.line(row)}")
-
-
-def _read_parquet(path: Path) -> _Part:
-    try:
-        frame = pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise DataError(f"{path} cannot be read as Parquet ({error}); is it truncated?") from error
-    names = [str(name).strip().lower() for name in frame.columns]
-    for name in names:
-        if names.count(name) > 1:
-            raise DataError(f"{path}: column '{name}' occurs twice; expected distinct names")
-    if frame.empty:
-        raise DataError(f"{path} has no row; expected one an image")
-    columns = {name: _as_text(frame.iloc[:, i]) for i, name in enumerate(names)}
-    return _Part(columns, lambda row: f"row {row}")
-
-
-def _as_text(column: pd.Series) -> list[str]:
-    """Write a column as a CSV file would: nothing for what is missing, whole numbers without a point."""
-    missing = column.isna().to_numpy()
-    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")
-    return ["" if gone else str(value) for gone, value in zip(missing, column, strict=True)]
+def _read(path: Path) -> _IndexFile:
+    table = table_of(path)
+    return _IndexFile({name: table.text(name).tolist() for name in table.columns}, table.place)
 
 
 def _nearly(column: str, names: Sequence[str]) -> bool:
     """Say whether a name is one of these with a slip of the pen, and not merely similar."""
     return any(sorted(column) == sorted(name) or column.rstrip("s") == name for name in names)
+
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_WHOLE = re.compile(r"\d+(\.0+)?")
+
+
+def number_labels(
+    texts: Sequence[str],
+    splits: StrArray,
+    classes: Sequence[str] | None,
+    title: str,
+    problems: Problems,
+    place: Callable[[int], str],
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Return each label's number and all class names; note labels that are none.
+
+    Without `classes`, what occurs in training is a class: in numerical order where all labels are whole
+    numbers, else in alphabetical order.
+
+    Examples
+    --------
+    >>> splits = np.array(["train", "train", "test"])
+    >>> labels, classes = number_labels(["12", "3", "12"], splits, None, "signs", Problems(), str)
+    >>> labels.tolist(), classes
+    ([1, 0, 1], ('signs-03', 'signs-12'))
+    """
+    problems.add_rows("empty label", [i for i, text in enumerate(texts) if not text], place)
+    train = {text for text, split in zip(texts, splits, strict=True) if split == "train" and text}
+    if classes is not None:
+        if len(set(classes)) != len(classes):
+            raise ParameterError("classes names one twice; expected each once")
+        number = {name: i for i, name in enumerate(classes)}
+        number |= {text: int(text) for text in set(texts) if text.isdecimal() and int(text) < len(classes)}
+        number |= {name: i for i, name in enumerate(classes)}  # a name that looks like a number is a name
+        names = tuple(classes)
+    elif all(_NUMBER.fullmatch(text) for text in texts if text):
+        whole = {text: int(float(text)) for text in set(texts) if _WHOLE.fullmatch(text)}
+        values = sorted({whole[text] for text in train if text in whole})
+        rank = {value: i for i, value in enumerate(values)}
+        number = {text: rank[value] for text, value in whole.items() if value in rank}
+        names = tuple(f"{title}-{value:02d}" for value in values)
+        wrong = [i for i, text in enumerate(texts) if text and text not in whole]
+        problems.add_rows(
+            "label that is no class, expected a whole number from 0", wrong, _quoted(texts, place)
+        )
+        texts = [text if text in whole else "" for text in texts]
+    else:
+        number = {text: i for i, text in enumerate(sorted(train))}
+        names = tuple(number)
+    _note_unknown(texts, splits, number, classes is not None, problems, _quoted(texts, place))
+    return np.array([number.get(text, 0) for text in texts], dtype=np.int64), names
+
+
+def _note_unknown(
+    texts: Sequence[str],
+    splits: StrArray,
+    number: dict[str, int],
+    named: bool,
+    problems: Problems,
+    place: Callable[[int], str],
+) -> None:
+    unknown = [i for i, text in enumerate(texts) if text and text not in number]
+    if named:
+        problems.add_rows("label that is no class", unknown, place)
+        return
+    for split in ("validation", "test"):
+        names = sorted({texts[i] for i in unknown if splits[i] == split})
+        problems.add(f"classes in {split} but not in train", names)
+
+
+def _quoted(texts: Sequence[str], place: Callable[[int], str]) -> Callable[[int], str]:
+    return lambda i: f"{texts[i]!r} in {place(i)}"

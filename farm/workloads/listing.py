@@ -10,7 +10,6 @@ import numpy as np
 
 from farm.api import (
     JSON,
-    BoolArray,
     Context,
     FloatArray,
     IntArray,
@@ -23,8 +22,7 @@ from farm.api import (
 )
 from farm.errors import ParameterError
 from farm.workloads.decoding import Layout
-from farm.workloads.image_files import FileImages, ImageFiles
-from farm.workloads.masks import read_masks
+from farm.workloads.image_files import FileImages, ImageFiles, read_masks
 from farm.workloads.splitting import cut_by_group, first_of_each
 
 SPLITS = ("train", "validation", "test")
@@ -56,7 +54,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ListingSettings:
     """The parameters that every workload of files takes."""
 
     layout: Layout
@@ -72,7 +70,7 @@ class Settings:
         validation: float | None,
         test: float | None,
         copies: str,
-    ) -> Settings:
+    ) -> ListingSettings:
         """Check the parameters as users write them."""
         for name, share in (("validation", validation), ("test", test)):
             if share is not None:
@@ -81,7 +79,7 @@ class Settings:
         return cls(Layout.of(size, channels), validation, test, copies)
 
 
-def make_workload(title: str, listing: Listing, settings: Settings, context: Context) -> Workload:
+def make_workload(title: str, listing: Listing, settings: ListingSettings, context: Context) -> Workload:
     """Cut the splits that nobody laid out, and leave copies out where that is asked for."""
     files = ImageFiles(
         listing.where, listing.paths, listing.names, settings.layout, context, said=listing.sizes
@@ -107,7 +105,7 @@ def make_workload(title: str, listing: Listing, settings: Settings, context: Con
             first, second = cut_by_group(labels, groups, share or SHARE, rng)
             rows["train"], rows[name] = train[first], train[second]
     boxes = None if listing.boxes is None else _scaled(listing.boxes, files)
-    masks = None if listing.masks is None else read_masks(listing.masks, listing.names, files, context)
+    masks = None if listing.masks is None else read_masks(listing.masks, files, context)
 
     def split(name: str) -> Split:
         chosen = rows[name]
@@ -118,15 +116,11 @@ def make_workload(title: str, listing: Listing, settings: Settings, context: Con
             listing.ids[chosen],
             listing.groups[chosen],
             boxes=None if boxes is None else boxes[chosen],
-            masks=None if masks is None else _rows_of(masks, chosen),
+            masks=None if masks is None else np.asarray(masks[chosen]),
             conditions={column: values[chosen] for column, values in listing.conditions.items()},
         )
 
     return Workload(title, listing.classes, split("train"), split("validation"), split("test"), notes=notes)
-
-
-def _rows_of(masks: BoolArray, rows: IntArray) -> BoolArray:
-    return np.asarray(masks[rows])
 
 
 def _scaled(boxes: FloatArray, files: ImageFiles) -> FloatArray:

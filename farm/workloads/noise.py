@@ -30,7 +30,7 @@ class _Noise(WorkloadSource):
         "Shafaei, Schmidt & Little: A Less Biased Evaluation of Out-of-Distribution Sample Detectors, 2019"
     )
 
-    def __init__(self, *, n: int, size: int | Sequence[int], channels: int) -> None:
+    def __init__(self, *, n: int = 1000, size: int | Sequence[int] = 32, channels: int = 3) -> None:
         check_number("n", n, low=2, whole=True)
         if type(channels) is not int or channels not in (1, 3):
             raise ParameterError(f"channels is {channels!r}; expected 1 or 3")
@@ -77,9 +77,6 @@ class NoiseUniform(_Noise):
 
     kind = "noise-uniform"
 
-    def __init__(self, *, n: int = 1000, size: int | Sequence[int] = 32, channels: int = 3) -> None:
-        super().__init__(n=n, size=size, channels=channels)
-
     def draw(self, random: PerInstance, shape: tuple[int, int, int]) -> Images:
         """Draw from [0, 1)."""
         return random.uniform(*shape)
@@ -106,9 +103,6 @@ class NoiseNormal(_Noise):
     """
 
     kind = "noise-normal"
-
-    def __init__(self, *, n: int = 1000, size: int | Sequence[int] = 32, channels: int = 3) -> None:
-        super().__init__(n=n, size=size, channels=channels)
 
     def draw(self, random: PerInstance, shape: tuple[int, int, int]) -> Images:
         """Draw from the clipped normal distribution."""

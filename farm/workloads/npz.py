@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from farm.api import (
-    ArrayImages,
     Context,
     IntArray,
-    Split,
-    StrArray,
     Workload,
     WorkloadSource,
     check_choice,
@@ -25,10 +21,8 @@ from farm.api import (
     generator,
 )
 from farm.errors import DataError, ParameterError
-from farm.workloads.splitting import cut_by_group, first_of_each
-
-Part = tuple[np.ndarray, IntArray, StrArray, StrArray]
-"""Images, labels, ids, groups."""
+from farm.store.plain_arrays import read_npz
+from farm.workloads.splitting import SplitArrays, workload_of_parts
 
 
 class Npz(WorkloadSource):
@@ -47,6 +41,8 @@ class Npz(WorkloadSource):
         The class names, in the order of the labels.
     validation
         The share of each class's training groups that becomes the validation split.
+    ignore
+        A label that is no class, such as 255: images with it are left out and counted.
     copies
         What to do with images that stand there twice: `error`, or `drop` the later ones (training data come
         first). What was dropped is kept with the results.
@@ -59,60 +55,54 @@ class Npz(WorkloadSource):
         title: str | None = None,
         classes: Sequence[str] | None = None,
         validation: float = 0.2,
+        ignore: int | None = None,
         copies: str = "error",
     ) -> None:
         check_number("validation", validation, above=0, high=0.9)
         check_choice("copies", copies, ("error", "drop"))
         self._path, self._title, self._classes = path, title, classes
-        self._validation, self._copies = validation, copies
+        self._validation, self._copies, self._ignore = validation, copies, ignore
 
     def _load(self, context: Context) -> Workload:
         path = context.find(self._path, f"workload '{self.name}'")
-        arrays = _read(path)
+        arrays = read_npz(path)
         title = self._title or path.stem
-        parts = {split: _part(arrays, split, title, path) for split in ("train", "validation", "test")}
-        train, validation, test = parts["train"], parts["validation"], parts["test"]
+        splits = ("train", "validation", "test")
+        parts = {split: _part(arrays, split, title, path, self._ignore) for split in splits}
+        train, test = parts["train"], parts["test"]
         if train is None or test is None:
             raise DataError(
                 f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(arrays)}"
             )
-        n_classes = int(max(train[1].max(initial=-1), test[1].max(initial=-1))) + 1
+        n_classes = int(max(train.labels.max(initial=-1), test.labels.max(initial=-1))) + 1
+        if not self._classes:
+            _check_counted(np.union1d(train.labels, test.labels), path)
         classes = tuple(self._classes or (f"{title}-{i:02d}" for i in range(n_classes)))
         if len(classes) < n_classes:
             raise ParameterError(f"classes has {len(classes)} names; {path} counts {n_classes} classes")
-        check_labels(train[1], len(classes), f"{path}, y_train")
-        dropped = 0
-        if self._copies == "drop":
-            given = [part for part in (train, validation, test) if part is not None]
-            kept, dropped = _without_copies(given)
-            train, test = kept[0], kept[-1]
-            validation = kept[1] if validation is not None else None
-        if validation is None:
-            rng = generator(context.seed, "npz", title, "validation")
-            stay, move = cut_by_group(train[1], train[3], self._validation, rng)
-            train, validation = _rows(train, stay), _rows(train, move)
-        return Workload(
-            name=title,
-            classes=classes,
-            train=_split("train", train),
-            validation=_split("validation", validation),
-            test=_split("test", test),
-            notes={"copies_dropped": dropped},
+        check_labels(train.labels, len(classes), f"{path}, y_train")
+        given = {split: part for split, part in parts.items() if part is not None}
+        rng = generator(context.seed, "npz", title, "validation")
+        drop, ignored = self._copies == "drop", {}
+        if self._ignore is not None:
+            ignored = {"images_ignored": sum(len(arrays[f"y_{s}"]) - len(p.labels) for s, p in given.items())}
+        made = workload_of_parts(title, classes, given, self._validation, rng, drop=drop)
+        return replace(made, notes={**made.notes, **ignored})
+
+
+def _check_counted(labels: IntArray, path: Path) -> None:
+    """Raise where labels leave numbers out: before each number up to the largest is given a name."""
+    if labels.size and (largest := int(labels[-1])) >= len(labels):
+        raise DataError(
+            f"{path}: labels go up to {largest}, and {len(labels)} different ones occur; expected 0 to "
+            f"{len(labels) - 1}, none left out: number them anew, name all classes with 'classes', or set "
+            f"ignore: {largest} if that marks images which are to be left out"
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as handle:
-            file = np.load(handle, allow_pickle=False)
-            if isinstance(file, np.ndarray):
-                raise DataError(f"{path} holds a single array; expected several by name, as np.savez writes")
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"{path} cannot be read as .npz ({error}); is it truncated?") from error
-
-
-def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | None:
+def _part(
+    arrays: dict[str, Any], split: str, title: str, path: Path, ignore: int | None
+) -> SplitArrays | None:
     images, labels = arrays.get(f"x_{split}"), arrays.get(f"y_{split}")
     if images is None and labels is None:
         return None
@@ -123,7 +113,7 @@ def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | 
         raise DataError(f"{path}: x_{split} has shape {images.shape}; expected N x H x W or with channels")
     if images.dtype not in (np.uint8, np.float32):
         raise DataError(f"{path}: x_{split} is {images.dtype}; expected uint8, or float32 in [0, 1]")
-    if len(images) != len(labels) or labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+    if labels.ndim != 1 or len(images) != len(labels) or not np.issubdtype(labels.dtype, np.integer):
         raise DataError(
             f"{path}: y_{split} is {labels.dtype} of shape {labels.shape}; "
             f"expected {len(images)} whole numbers"
@@ -143,20 +133,5 @@ def _part(arrays: dict[str, Any], split: str, title: str, path: Path) -> Part | 
     if images.dtype == np.float32:
         check_images(images[:, None] if images.ndim == 3 else images, f"{path}, x_{split}", ids)
     groups = ids if tracks is None else np.array([f"{title}/{split}/track-{t}" for t in tracks])
-    return np.ascontiguousarray(images), labels.astype(np.int64), ids, groups
-
-
-def _without_copies(parts: list[Part]) -> tuple[list[Part], int]:
-    rows = first_of_each([ArrayImages(part[0]) for part in parts])
-    kept = [_rows(part, first) for part, first in zip(parts, rows, strict=True)]
-    return kept, sum(len(part[1]) for part in parts) - sum(len(part[1]) for part in kept)
-
-
-def _rows(part: Part, rows: IntArray) -> Part:
-    images, labels, ids, groups = part
-    return images[rows], labels[rows], ids[rows], groups[rows]
-
-
-def _split(name: str, part: Part) -> Split:
-    images, labels, ids, groups = part
-    return Split(name, ArrayImages(images), labels, ids, groups)
+    part = SplitArrays(np.ascontiguousarray(images), labels.astype(np.int64), ids, groups)
+    return part if ignore is None else part.rows(np.flatnonzero(labels != ignore))

@@ -12,8 +12,7 @@ from PIL import Image
 from scipy import fft
 
 from farm.api import BoolArray, FloatArray
-from farm.workloads.sign_faces import FACE_REACH
-from farm.workloads.sign_scenes import BACKDROP_SIZE, Pixels, Scene
+from farm.workloads.sign_scenes import BACKDROP_SIZE, FACE_REACH, Pixels, Scene
 
 CROP_SIZE = 32
 
@@ -217,7 +216,7 @@ def _blurred(picture: Pixels, views: Sequence[View]) -> Pixels:
 
 
 def _boxes(outlines: BoolArray) -> FloatArray:
-    """Give left, top, right, bottom of each sign, behind whatever covers it."""
+    """Return left, top, right, bottom of each sign, behind whatever covers it."""
     columns: BoolArray = np.asarray(outlines.any(axis=1))
     rows: BoolArray = np.asarray(outlines.any(axis=2))
     left, top = columns.argmax(axis=1), rows.argmax(axis=1)

@@ -19,7 +19,7 @@ Colour: TypeAlias = tuple[int, int, int]
 
 
 def arc(x: float, y: float, rx: float, ry: float, start: float, end: float, step: float = 10) -> list[Point]:
-    """Give points along an ellipse, in degrees clockwise from the right.
+    """Return points along an ellipse, in degrees clockwise from the right.
 
     Examples
     --------
@@ -43,15 +43,15 @@ class Pen:
     weight: float = 1.0
 
     def at(self, x: float, y: float, scale: float) -> Self:
-        """Give a pen whose square lies within this one's."""
+        """Return a pen whose square lies within this one's."""
         return replace(self, centre=self._pixel((x, y)), scale=self.scale * scale)
 
     def inked(self, ink: str) -> Self:
-        """Give a pen with another colour in it."""
+        """Return a pen with another colour in it."""
         return replace(self, ink=ink)
 
     def weighted(self, weight: float) -> Self:
-        """Give a pen whose strokes are this much wider."""
+        """Return a pen whose strokes are this much wider."""
         return replace(self, weight=weight)
 
     def polygon(self, points: Path, colour: str = "") -> None:

@@ -14,8 +14,7 @@ import numpy as np
 from farm.api import ArrayImages, Context, Split, Workload, WorkloadSource, check_number, generator
 from farm.workloads.sign_camera import Crops, View, choose_view, photograph
 from farm.workloads.sign_catalogue import ABROAD, HOME, Country
-from farm.workloads.sign_faces import draw_face
-from farm.workloads.sign_scenes import Scene, make_scene
+from farm.workloads.sign_scenes import Scene, draw_face, make_scene
 
 
 class _RenderedSigns(WorkloadSource):

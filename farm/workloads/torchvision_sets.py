@@ -5,28 +5,19 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import (
-    ArrayImages,
-    Context,
-    IntArray,
-    Split,
-    Workload,
-    WorkloadSource,
-    check_choice,
-    generator,
-)
+from farm.api import Context, Workload, WorkloadSource, check_choice, generator
 from farm.errors import DataError, FarmError, RequirementError, one_line
 from farm.workloads.decoding import UnusableImage, to_pixels
-from farm.workloads.listing import SHARE, Listing, Settings, make_workload
+from farm.workloads.listing import SHARE, Listing, ListingSettings, make_workload
 from farm.workloads.problems import Problems
-from farm.workloads.splitting import cut_by_group, first_of_each
+from farm.workloads.splitting import SplitArrays, workload_of_parts
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,7 @@ class TorchvisionSet(WorkloadSource):
         copies: str = "error",
     ) -> None:
         check_choice("dataset", dataset, tuple(_DATASETS))
-        self._settings = Settings.of(size, channels, validation, None, copies)
+        self._settings = ListingSettings.of(size, channels, validation, None, copies)
         self._dataset, self._root, self._download = dataset, root, download
         self._title = title or dataset.lower()
 
@@ -167,36 +158,12 @@ class TorchvisionSet(WorkloadSource):
         problems = Problems()
         read = {part: self._pixels(part, dataset, problems) for part, dataset in parts.items()}
         problems.check(f"torchvision's {self._dataset} in {root}")
-        rows = {part: np.arange(len(labels)) for part, (_, labels) in read.items()}
-        notes: dict[str, Any] = {}
-        if self._settings.copies == "drop":
-            kept = first_of_each([ArrayImages(images) for images, _ in read.values()])
-            rows = dict(zip(read, kept, strict=True))
-            notes["copies_dropped"] = sum(len(labels) for _, labels in read.values()) - sum(map(len, kept))
-        ids = {
-            part: np.array([f"{self._title}/{part}/{i:06d}" for i in range(len(labels))])
-            for part, (_, labels) in read.items()
-        }
-        train = rows["train"]
         rng = generator(context.seed, "split", self._title, "validation")
-        labels, groups = read["train"][1][train], ids["train"][train]
-        stay, move = cut_by_group(labels, groups, self._settings.validation or SHARE, rng)
+        share, drop = self._settings.validation or SHARE, self._settings.copies == "drop"
+        workload = workload_of_parts(self._title, classes, read, share, rng, drop=drop)
+        return workload if drop else replace(workload, notes={})
 
-        def split(name: str, part: str, chosen: IntArray) -> Split:
-            images, labels = read[part]
-            own = ids[part][chosen]
-            return Split(name, ArrayImages(images[chosen]), labels[chosen], own, groups=own)
-
-        return Workload(
-            self._title,
-            classes,
-            split("train", "train", train[stay]),
-            split("validation", "train", train[move]),
-            split("test", "test", rows["test"]),
-            notes=notes,
-        )
-
-    def _pixels(self, part: str, dataset: Any, problems: Problems) -> tuple[NDArray[np.uint8], IntArray]:
+    def _pixels(self, part: str, dataset: Any, problems: Problems) -> SplitArrays:
         """Read a part, image by image: the one way in that all of torchvision's datasets have."""
         images: list[NDArray[np.uint8]] = []
         labels: list[int] = []
@@ -211,9 +178,9 @@ class TorchvisionSet(WorkloadSource):
             except UnusableImage as error:
                 problems.add(str(error), [f"{part} {i}"])
             labels.append(int(label))
-        if shape is None or len(problems):
-            return np.zeros((0, 1, 1, 1), dtype=np.uint8), np.zeros(0, dtype=np.int64)
-        return np.stack(images), np.array(labels, dtype=np.int64)
+        ids = np.array([f"{self._title}/{part}/{i:06d}" for i in range(len(labels))])
+        pixels = np.stack(images) if images else np.zeros((0, 1, 1, 1), dtype=np.uint8)
+        return SplitArrays(pixels, np.array(labels, dtype=np.int64), ids, groups=ids)
 
 
 def _torchvision_datasets() -> Any:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from farm.api import LAST_HIDDEN, CalibrationRule, Explanation, FunctionClassifier, Labelled, Monitor, Needs
+from farm.api import (
+    LAST_HIDDEN,
+    CalibrationRule,
+    Explanation,
+    FunctionClassifier,
+    Labelled,
+    Monitor,
+    Needs,
+    files,
+)
 from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError
 from farm.testing.fakes import FakeMonitor
 from tests.wording import refused
@@ -407,3 +417,23 @@ def test_a_monitor_gets_the_classifier_itself_but_for_the_counting(classifier, s
     assert inner.inner is classifier
     assert (inner.digest, inner.classes, inner.nbytes) == (classifier.digest, classifier.classes, 0)
     np.testing.assert_array_equal(inner.observe(seen.images).probabilities, seen.probabilities)
+
+
+def closing(value):
+    """Close a file that is somebody else's, as whoever closes all does."""
+
+    def body(*_):
+        os.close(files._KEPT_OPEN[0][0])
+        return value
+
+    return body
+
+
+def test_who_closes_the_files_of_others_fails_by_name(classifier, seen):
+    with refused(ComponentFailure):
+        fitted(classifier, fit=closing({}), name="closer")
+    monitor = fitted(classifier, score=closing(np.zeros(N)), name="closer")
+    with refused(ComponentFailure):
+        monitor.score(seen)
+    other = fitted(classifier, name="other")
+    assert len(other.score(seen)) == N, "whoever comes next has nothing to do with it"

@@ -163,6 +163,20 @@ def close_all(job, kept, progress):
     time.sleep(600)
 
 
+def close_and_return(job, kept, progress):
+    os.closerange(0, 100)
+
+
+def close_printing(job, kept, progress):
+    os.close(1)
+
+
+def close_and_take(job, kept, progress):
+    """Close all, and open files that get their numbers."""
+    os.closerange(3, 100)
+    LEAKED.extend(os.open(os.devnull, os.O_WRONLY) for _ in range(50))
+
+
 def say(job, kept, progress):
     print("of Python")
     print("of its errors", file=sys.stderr)
@@ -217,6 +231,7 @@ BEHAVIOURS = {
         for f in (
             *(hang, hang_beside, spin, hold, hold_file, leak, leak_in_child, leak_in_session),
             *(leak_in_grandchild, keep_child, share, take_60, kill, kill_once, kill_later, segfault),
+            *(close_and_return, close_printing, close_and_take),
             *(end, leave_child, close_all, say, talk, rubbish, loop, keep, pipes, threads),
         )
     },

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from farm.campaign import endings, executor
+from farm.campaign import running, supervisor
 from tests.campaign.inside import Inside
 
 
 @pytest.fixture
 def inside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have cells computed in this process."""
-    monkeypatch.setattr(executor, "Supervisor", Inside)
+    monkeypatch.setattr(running, "Supervisor", Inside)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
@@ -28,6 +28,6 @@ def time_is_up(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object
         def now() -> float:
             return time.monotonic() + (24 * 3600 if happened() else 0)
 
-        monkeypatch.setattr(endings, "time", SimpleNamespace(monotonic=now))
+        monkeypatch.setattr(supervisor, "time", SimpleNamespace(monotonic=now))
 
     return after

@@ -6,14 +6,14 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from farm.campaign.jobs import Job, News, Outcome
-from farm.campaign.logs import log_path
+from farm.campaign.jobs import Job, News, Outcome, log_path
 from farm.campaign.worker import KEPT, Worker
-from farm.experiment import importable
-from farm.kept import Kept
+from farm.run.loading import importable
+from farm.run.shared import Recent
 
 ONE_AT_A_TIME = threading.Lock()
 """Threads of torch, modules and standard output are the whole process's."""
@@ -23,12 +23,12 @@ class Inside(Worker):
     """Stands for a supervisor: what its process does is done here, by the same code, and nobody watches."""
 
     def __init__(self, threads: int = 1) -> None:
-        self._compute, self._page = "farm.campaign.cell:compute", None
-        self._kept = Kept(KEPT)
+        self._compute, self._record = "farm.campaign.cell:compute", None
+        self._kept = Recent(KEPT)
 
     def run(self, job: Job, news: Callable[[News], None]) -> Outcome:
         """Compute a cell from what a process would be told; whatever is printed goes to its log."""
-        job = Job.from_json(json.loads(json.dumps(job.to_json())))
+        job = Job.from_json(json.loads(json.dumps(asdict(job))))
         self._channel = Heard()
         with (
             ONE_AT_A_TIME,
@@ -40,7 +40,7 @@ class Inside(Worker):
             outcome = self._outcome(job)
         for one in self._channel.news:
             news(one)
-        return Outcome.from_json(json.loads(json.dumps(outcome.to_json())))
+        return Outcome(**json.loads(json.dumps(asdict(outcome))))
 
     def cancel(self) -> None:
         """Do nothing: what is under way ends soon."""

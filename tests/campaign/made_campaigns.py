@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from farm.campaign.folder import CampaignFolder
 from farm.campaign.keys import Keys
-from farm.files import signed
-from farm.readouts import Readouts
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
+from farm.store.campaign_folder import CampaignFolder
+from farm.store.files import signed
+from farm.store.readouts import Readouts
 from farm.testing.fakes import FakeFaultload, FakeMonitor, TinyModel, TinySource
 
 MONITORS = ("doubt", "broken")

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import pandas as pd
 import yaml
 
-from farm.campaign.folder import CampaignFolder
-from farm.readouts import TIME_COLUMNS, Readouts, checked_record
+from farm.store.campaign_folder import CampaignFolder
+from farm.store.readouts import TIME_COLUMNS, Readouts, checked_record
 
 T = TypeVar("T")
 FARM = [sys.executable, "-c", "from farm.cli import main; raise SystemExit(main())"]

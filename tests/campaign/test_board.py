@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from farm.campaign import board as boards
-from farm.campaign.board import HEARTBEAT, Bars, Board, Lines, Quiet, suitable_board
-from farm.campaign.estimate import Estimate
+from farm.campaign.board import HEARTBEAT, Bars, Board, Lines, suitable_board
 from farm.campaign.jobs import News, Outcome
+from farm.campaign.progress import CampaignProgress, Status
 from tests.wording import same_text
 
 TITLE = "signs, lenet, {} severity 3, seed 0"
@@ -29,8 +29,12 @@ def console(terminal=False):
     return Console(file=io.StringIO(), force_terminal=terminal, width=130, color_system=None, _environ={})
 
 
-def start(board: Board, *names: str, total=300, done=11, estimate=None, **more) -> None:
-    board.start(total, done, estimate, name="weather", todo=todo(*names), **more)
+def start(board: Board, *names: str, total=300, done=11, took=None, workers=1) -> None:
+    """Start a board; `took` are the seconds of a cell that was finished before."""
+    cell = {"workload": "signs", "classifier": "lenet", "seconds": took}
+    finished = [] if took is None else [cell]
+    known = Status("weather", "running", total, done, workers=workers)
+    board.start(CampaignProgress(known, todo(*names), finished))
 
 
 def text(board: Board) -> str:
@@ -52,8 +56,8 @@ def test_each_finished_cell_is_one_plain_line():
     board = Lines(console())
     start(board, "fog", "rain", total=14)
     board.news(News("fog", "streaming", 1, 40))
-    board.finished(Outcome("fog", "done", seconds=4.1), TITLE.format("fog"))
-    board.finished(Outcome("rain", "done", seconds=2.0), TITLE.format("rain"))
+    board.finish(Outcome("fog", "done", seconds=4.1), TITLE.format("fog"))
+    board.finish(Outcome("rain", "done", seconds=2.0), TITLE.format("rain"))
     board.close()
     same_text(text(board).splitlines())
 
@@ -75,13 +79,13 @@ def test_what_many_cells_note_is_said_once():
 def test_the_last_cell_needs_no_time_left():
     board = Lines(console())
     start(board, "fog", total=12)
-    board.finished(Outcome("fog", "done", seconds=1.0), "fog")
+    board.finish(Outcome("fog", "done", seconds=1.0), "fog")
     assert text(board).splitlines()[-1] == "[12/12] fog: done in 1.0 s"
 
 
 def test_what_was_known_before_is_told_at_the_beginning():
     board = Lines(console())
-    start(board, "fog", estimate=Estimate(1200.0, None, "like others"))
+    start(board, "fog", took=1200.0)
     same_text(text(board))
 
 
@@ -89,8 +93,8 @@ def test_failures_are_lines_of_their_own():
     board = Lines(console())
     start(board, "fog", "rain")
     failures = {"oob": "monitor 'oob': singular", "odin": "monitor 'odin':\n too slow"}
-    board.finished(Outcome("fog", "done", failures=failures, seconds=4.0), "fog")
-    board.finished(Outcome("rain", "over-memory", reason="it took more than 4 GB"), "rain")
+    board.finish(Outcome("fog", "done", failures=failures, seconds=4.0), "fog")
+    board.finish(Outcome("rain", "over-memory", reason="it took more than 4 GB"), "rain")
     assert [line.partition(" (")[0] for line in text(board).splitlines()[1:]] == [
         "[12/300] fog: done in 4.0 s",
         "[12/300] fog: failed: monitor 'oob': singular",
@@ -113,7 +117,7 @@ def test_a_sign_of_life_comes_at_most_once_a_minute():
     for second in range(int(3.5 * HEARTBEAT)):
         clock.now = float(second)
         board.news(News("fog", "streaming", second, 400))
-    board.begin("rain")
+    board.news(News("rain"))
     lines = text(board).splitlines()[1:]
     assert len(lines) == 3
     same_text(lines[0])
@@ -135,19 +139,19 @@ def test_what_a_cell_says_is_shown():
     start(board, "fog")
     board.news(News("fog", note="fog: cache damaged; making it again"))
     same_text(text(board))
-    assert board.status().running[0].doing == ""
+    assert board.progress.status().running[0].doing == ""
 
 
 def test_quiet_shows_failures_and_nothing_else():
-    board = Quiet(console())
+    board = Board(console())
     start(board, "fog", "rain")
     board.note("a note")
     board.news(News("fog", "streaming", 1, 2, note="another"))
-    board.finished(Outcome("fog", "done", seconds=1.0), "fog")
-    board.finished(Outcome("rain", "crashed", reason="it was killed"), "rain")
+    board.finish(Outcome("fog", "done", seconds=1.0), "fog")
+    board.finish(Outcome("rain", "crashed", reason="it was killed"), "rain")
     board.close()
     same_text(text(board))
-    assert (board.status().done, board.status().failed) == (12, 1)
+    assert (board.progress.status().done, board.progress.status().failed) == (12, 1)
 
 
 # In a terminal -----------------------------------------------------------------------------------------
@@ -169,33 +173,33 @@ def bars():
 
 
 def test_a_bar_for_the_campaign_and_one_for_each_cell_that_runs(bars):
-    start(bars, "fog", "rain", estimate=Estimate(1200.0, None, "like others"))
+    start(bars, "fog", "rain", took=600.0)
     assert len(shown(bars)) == 1
-    assert re.fullmatch(r"weather +[━╸]* +11/300 +cells +about 20 min left", shown(bars)[0])
-    bars.begin("fog", "worker 1")
+    assert re.fullmatch(r"weather +[━╸]* +11/300 +0:00:00 +about 20 min left", shown(bars)[0])
+    bars.news(News("fog"))
     bars.news(News("rain", "streaming", 12, 40))
     campaign, fog, rain = shown(bars)
-    assert re.fullmatch(r"signs, lenet, fog severity 3, seed 0 +[━╸]+ +0/\? +starting +0 s", fog)
-    assert re.fullmatch(r"signs, lenet, rain severity 3, seed 0 +[━╸]+ +12/40 +streaming +0 s", rain)
-    bars.finished(Outcome("rain", "done", seconds=2.0), "rain")
+    assert re.fullmatch(r"signs, lenet, fog severity 3, seed 0 +[━╸]+ +0/\? +0:00:00 +starting", fog)
+    assert re.fullmatch(r"signs, lenet, rain severity 3, seed 0 +[━╸]+ +12/40 +0:00:00 +streaming", rain)
+    bars.finish(Outcome("rain", "done", seconds=2.0), "rain")
     campaign, fog = shown(bars)
     assert " 12/300 " in campaign
     assert "fog" in fog
 
 
-def test_time_left_is_that_of_the_course_and_gone_at_the_end(bars):
+def test_time_left_is_told_and_gone_at_the_end(bars):
     start(bars, "fog", "rain", total=13)
     same_text(shown(bars)[0])
-    bars.finished(Outcome("fog", "done", seconds=300.0), "fog")
+    bars.finish(Outcome("fog", "done", seconds=300.0), "fog")
     assert shown(bars)[0].endswith("about 5 min left")
-    bars.finished(Outcome("rain", "done", seconds=300.0), "rain")
-    assert re.search(r"13/13 +cells$", shown(bars)[0])
+    bars.finish(Outcome("rain", "done", seconds=300.0), "rain")
+    assert re.search(r"13/13 +0:00:00$", shown(bars)[0])
 
 
 def test_failures_and_notes_stay_above_the_bars(bars):
     start(bars, "fog")
     bars.note("damaged [cell], computed again")
-    bars.finished(Outcome("fog", "crashed", reason="it was killed"), "fog")
+    bars.finish(Outcome("fog", "crashed", reason="it was killed"), "fog")
     bars.close()
     told = text(bars).splitlines()
     same_text([*(line for line in told if not line.startswith("weather")), told[-1]])
@@ -203,12 +207,13 @@ def test_failures_and_notes_stay_above_the_bars(bars):
 
 def test_a_cell_that_fails_before_any_news_is_no_error(bars):
     start(bars, "fog")
-    bars.finished(Outcome("fog", "failed", reason="no such file"), "fog")
+    bars.finish(Outcome("fog", "failed", reason="no such file"), "fog")
     assert len(shown(bars)) == 1
 
 
 def test_long_titles_are_cut_and_brackets_are_no_markup(bars):
-    bars.start(2, 0, None, todo=[{"id": "a", "title": "x" * 100 + ", seed [red]0"}])
+    one = {"id": "a", "title": "x" * 100 + ", seed [red]0"}
+    bars.start(CampaignProgress(Status("long", "running", 2, 0), [one]))
     bars.news(News("a", "[bold]fitting"))
     line = shown(bars)[1]
     assert line.startswith("…xxx")
@@ -219,7 +224,7 @@ def test_long_titles_are_cut_and_brackets_are_no_markup(bars):
 def test_on_a_narrow_terminal_cells_can_still_be_told_apart():
     narrow = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None, _environ={})
     board = Bars(narrow)
-    start(board, "fog", "rain", estimate=Estimate(1200.0, None, "like others"), workers=2)
+    start(board, "fog", "rain", took=1200.0, workers=2)
     board.news(News("fog", "streaming", 12, 40))
     board.news(News("rain", "fitting monitors", 1, 2))
     lines = shown(board)
@@ -257,17 +262,17 @@ def test_many_threads_may_tell_at_once(bars):
         for name in own:
             for at in range(20):
                 bars.news(News(name, "streaming", at, 20))
-            bars.finished(Outcome(name, "done", seconds=0.1), name)
+            bars.finish(Outcome(name, "done", seconds=0.1), name)
 
     threads = [threading.Thread(target=work, args=(names[i::4],)) for i in range(4)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        assert bars.status().done <= 40
+        assert bars.progress.status().done <= 40
         shown(bars)
     for thread in threads:
         thread.join()
-    assert bars.status().done == 40
+    assert bars.progress.status().done == 40
     assert len(shown(bars)) == 1
 
 
@@ -275,7 +280,7 @@ def test_many_threads_may_tell_at_once(bars):
 
 
 @pytest.mark.parametrize(
-    ("quiet", "terminal", "kind"), [(False, True, Bars), (False, False, Lines), (True, True, Quiet)]
+    ("quiet", "terminal", "kind"), [(False, True, Bars), (False, False, Lines), (True, True, Board)]
 )
 def test_the_board_suits_where_it_is_shown(quiet, terminal, kind):
     assert type(suitable_board(quiet=quiet, console=console(terminal))) is kind

@@ -6,20 +6,20 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from farm.api import Silent
 from farm.campaign.cell import compute
-from farm.campaign.changes import changes
-from farm.campaign.folder import CampaignFolder
 from farm.campaign.jobs import Job, Limits
+from farm.campaign.keys import changes
 from farm.campaign.plan import make_plan
 from farm.campaign.spec import load
 from farm.cli import main
-from farm.kept import Kept
-from farm.watch import NoWatch
+from farm.run.shared import NoObserver, Recent
+from farm.store.campaign_folder import CampaignFolder
 from tests.campaign.small import campaign, written
 from tests.wording import same_text
 
@@ -60,7 +60,7 @@ def identity(code="0a", packages=None, files=None):
             "the package numpy of monitor 'doubt' (2.1, then not used)",
         ),
         (identity(files={"a.csv": "1"}), identity(files={"a.csv": "2"}), "'a.csv' of monitor 'doubt'"),
-        (identity(files={"code: a.csv": "1"}), identity(), "'a.csv' of monitor 'doubt'"),
+        (identity(files={"beside: a.csv": "1"}), identity(), "'a.csv' of monitor 'doubt'"),
         (identity(), {"files": {"set": "1"}}, "the code of monitor 'doubt'; 'set' of monitor 'doubt'"),
         (identity(), identity(), "what makes the cell"),
     ],
@@ -100,11 +100,11 @@ def planned(folder: Path, name: str, **parameters) -> Job:
     asked, home = load(str(file), [])
     (cell,) = make_plan(asked, home, cells).todo
     job = cell.job(cells, home, Limits())
-    return Job.from_json(json.loads(json.dumps(job.to_json())))
+    return Job.from_json(json.loads(json.dumps(asdict(job))))
 
 
 def computed(job: Job):
-    return compute(job, kept=Kept(1), progress=Silent(), watch=NoWatch())
+    return compute(job, kept=Recent(1), progress=Silent(), watch=NoObserver())
 
 
 def test_code_that_was_written_after_the_plan_is_named(tmp_path, here):

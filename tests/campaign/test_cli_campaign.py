@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import yaml
 
-from farm.campaign import executor
-from farm.campaign.folder import CampaignFolder
+from farm.campaign import running
 from farm.campaign.supervisor import Supervisor
 from farm.cli import main
-from farm.readouts import Readouts
+from farm.store.campaign_folder import CampaignFolder
+from farm.store.readouts import Readouts
 from tests.campaign.inside import Inside
 from tests.campaign.small import (
     FARM,
@@ -78,7 +78,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of the campaign of two cells, finished; nobody changes it."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executor, "Supervisor", Inside)
+        patch.setattr(running, "Supervisor", Inside)
         assert main(["run", str(small(folder)), "--out", str(folder / "out"), "--quiet"]) == 0
     return folder / "out"
 
@@ -93,7 +93,7 @@ def done(tmp_path: Path, finished: Path) -> Path:
 @pytest.fixture
 def processes(_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have cells computed in processes of their own, as they are for people."""
-    monkeypatch.setattr(executor, "Supervisor", Supervisor)
+    monkeypatch.setattr(running, "Supervisor", Supervisor)
 
 
 def test_all_cells_are_computed_once_and_found_again(
@@ -109,6 +109,25 @@ def test_all_cells_are_computed_once_and_found_again(
     assert main(["run", str(file), "--out", "out"]) == 0
     same_text(capsys.readouterr().out)
     assert stamps == {path: path.stat().st_mtime_ns for path in (tmp_path / "out/cells").rglob("*")}
+
+
+def test_what_became_of_it_as_json_is_all_that_is_printed(
+    done: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(done), "--out", "out", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (answer,) = found.pop("answer")
+    assert found == {"folder": "out", "cells": 2, "done": 2, "computed": 0, "failures": []}
+    assert main(["compare", "out", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answer"] == [answer]
+
+
+def test_a_campaign_that_is_too_large_to_be_read_at_once_says_what_answers(
+    done: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("farm.commands.run_report.IN_MEMORY", 10)
+    assert main(["run", str(done), "--out", "out"]) == 0
+    same_text(capsys.readouterr().out.partition("\n\n")[0])
 
 
 def test_a_monitor_that_is_added_is_computed_alone(tmp_path: Path, done: Path) -> None:
@@ -282,7 +301,7 @@ def test_results_do_not_depend_on_the_number_of_workers(
     """Nor on the process that computes them: two of their own do here, and one that has computed others."""
     file = written(tmp_path, campaign(faultloads=["gaussian-noise", "contrast"], severities=[3]))
     assert main(["run", str(file), "--out", "one", "--quiet"]) == 0
-    monkeypatch.setattr(executor, "Supervisor", Supervisor)
+    monkeypatch.setattr(running, "Supervisor", Supervisor)
     assert main(["run", str(file), "--out", "two", "--quiet", "--workers", "2"]) == 0
     check_same(cells(tmp_path / "one"), cells(tmp_path / "two"))
     for folder, number in (("one", 1), ("two", 2)):

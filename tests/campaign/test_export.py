@@ -12,10 +12,10 @@ from farm.campaign import export as module
 from farm.campaign.export import SCHEMA, export
 from farm.commands import campaign as commands
 from farm.errors import DataError, ParameterError, StorageError
-from farm.logs import read_log
-from farm.readouts import Readouts
-from farm.records import judge
-from farm.run_folders import run_folders
+from farm.judging import judge
+from farm.store.campaign_folder import run_folders
+from farm.store.logs import read_log
+from farm.store.readouts import Readouts
 from tests.campaign.made_campaigns import make_campaign, planned, readouts, write_campaign, write_cell
 from tests.wording import refused, same_text
 

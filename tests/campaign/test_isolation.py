@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from farm.campaign import executor
+from farm.campaign import running
 from farm.campaign.supervisor import Supervisor
 from farm.cli import main
 from tests.campaign.small import campaign, cells, monitors_of, written
@@ -132,7 +132,7 @@ def test_any_other_error_of_the_system_is_the_monitors_own(tmp_path: Path, numbe
 def test_a_monitor_whose_process_leaks_costs_its_cell_no_more_than_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "Supervisor", Supervisor)
+    monkeypatch.setattr(running, "Supervisor", Supervisor)
     file = small(
         tmp_path,
         LEAKS,
@@ -145,6 +145,69 @@ def test_a_monitor_whose_process_leaks_costs_its_cell_no_more_than_itself(
     same_text(told["mine:Leaks"])
     (one,) = cells(tmp_path / "out").values()
     assert monitors_of(one) == ["mine:Slow", "max-softmax"]
+
+
+ENDS = (
+    MODULE
+    + '''
+import os
+
+class Ends(Plain):
+    """Does what ends a process that does not look out."""
+    def __init__(self, *, way, where="stream"):
+        self._way, self._where = way, where
+
+    def _fit(self, data):
+        self._end("fit")
+        return {}
+
+    def _score(self, observation):
+        self._end("score" if self._calibration is None else "stream")
+        return super()._score(observation)
+
+    def _end(self, where):
+        if where != self._where:
+            return
+        if self._way == "interrupts":
+            raise KeyboardInterrupt
+        if self._way == "odd":
+            raise BaseException("of no kind")
+        os.closerange(0 if self._way == "closes" else 3, 256)
+        if self._way == "closes and fails":
+            raise ValueError("no file")
+'''
+)
+
+
+@pytest.mark.parametrize("where", ["fit", "score", "stream"])
+def test_a_monitor_that_raises_as_ctrl_c_does_costs_its_cell_no_more_than_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(running, "Supervisor", Supervisor)
+    ends = [{"name": "mine:Ends", "as": way, "way": way, "where": where} for way in ("interrupts", "odd")]
+    file = small(tmp_path, ENDS, monitors=["max-softmax", *ends, "mine:Plain"])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = failures(tmp_path / "out")
+    assert list(told) == ["interrupts", "odd"]
+    same_text(told.values())
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax", "mine:Plain"]
+
+
+def test_a_monitor_that_closes_all_files_costs_its_cell_no_more_than_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "Supervisor", Supervisor)
+    ways = {"in the stream": ("closes and fails", "stream"), "in the fit": ("closes", "fit")}
+    ends = [{"name": "mine:Ends", "as": n, "way": way, "where": at} for n, (way, at) in ways.items()]
+    file = small(tmp_path, ENDS, monitors=["max-softmax", *ends, "mine:Plain"])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 1
+    told = failures(tmp_path / "out")
+    assert list(told) == list(ways)
+    same_text(told.values())
+    (one,) = cells(tmp_path / "out").values()
+    assert monitors_of(one) == ["max-softmax", "mine:Plain"]
+    assert main(["verify", "out"]) == 0
 
 
 SECOND = (
@@ -174,7 +237,10 @@ class Second(ModelSource):
 
 
 WAYS: dict[str, tuple[dict[str, str], str]] = {
-    "raises": ({"way": "raises"}, "its fallback 'mine:Second' cannot be made: KeyError: 'no such layer'"),
+    "raises": (
+        {"way": "raises"},
+        "its fallback 'mine:Second' cannot be made: model 'mine:Second' failed: KeyError: 'no such layer'",
+    ),
     "gone": (
         {"weights": "gone.pt"},
         "its fallback 'mine:Second' cannot be made: fallback.weights: 'gone.pt' is not there in",

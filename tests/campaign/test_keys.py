@@ -16,9 +16,9 @@ from pydantic import BaseModel
 
 from farm.campaign import keys as keying
 from farm.campaign.keys import KeyMaker, Keys
-from farm.campaign.pieces import Exclusion, LimitSpec
-from farm.campaign.spec import Campaign, parse_campaign
-from farm.config import Experiment, Settings, parse_experiment
+from farm.campaign.spec import Campaign, Exclusion, LimitSpec, parse_campaign
+from farm.config.experiment import Experiment, Settings, parse_experiment
+from farm.store.identity import component
 
 Changed = Literal["cell", "its monitor", "heirs", "nothing"]
 """What gets another key: the cell, with all that watch it; the monitor that has the field of its own; the
@@ -251,14 +251,14 @@ def test_what_every_cell_depends_on_is_in_every_key(
     home: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     before = keys(KeyMaker(home), BASE)
-    real = keying.testbed_digest()
+    real = component.testbed_digest()
     if what == "schema":
         monkeypatch.setattr(keying, "SCHEMA", keying.SCHEMA + 1)
     elif what == "python":
         monkeypatch.setattr(keying.platform, "python_version", lambda: "3.99.0")
     else:
         other = {"digest": "0a"} if what == "testbed's code" else {"packages": {"torch": "0.1"}}
-        monkeypatch.setattr(keying, "testbed_digest", lambda: replace(real, **other))
+        monkeypatch.setattr(component, "testbed_digest", lambda: replace(real, **other))
     after = keys(KeyMaker(home), BASE)
     assert after.cell != before.cell
     assert all(after.monitors[name] != key for name, key in before.monitors.items())

@@ -53,11 +53,11 @@ import os
 import sys
 import torch
 import farm.campaign.cell
-from farm.campaign import executor
+from farm.campaign import running
 from farm.cli import main
 from tests.campaign.inside import Inside
 
-executor.Supervisor = Inside
+running.Supervisor = Inside
 tell = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 run = ["run", sys.argv[1], "--quiet"]

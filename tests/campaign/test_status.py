@@ -9,13 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from farm.campaign.course import Course
-from farm.campaign.estimate import Estimate
-from farm.campaign.folder import CampaignFolder
-from farm.campaign.jobs import News, Outcome
-from farm.campaign.status import REASONS_SHOWN, Running, Status, read_status, render, write_status
+from farm.campaign.progress import Running, Status
+from farm.campaign.status import read_status, render, write_status
 from farm.commands import campaign as commands
 from farm.errors import DataError, ExperimentError
+from farm.store.campaign_folder import CampaignFolder
 from tests.campaign.made_campaigns import make_campaign
 from tests.wording import refused, same_text
 
@@ -28,8 +26,8 @@ RUNNING = Status(
     failed_monitors=2,
     reasons=("signs, fog: it ran out of memory", "signs, snow: monitor 'oob': singular"),
     running=(
-        Running("a" * 16, "signs, lenet, rain", "streaming", 12, 40, 4.4, "worker 1"),
-        Running("b" * 16, "signs, lenet, frost", "training", 3, None, 75.0, "worker 2"),
+        Running("a" * 16, "signs, lenet, rain", "streaming", 12, 40, 4.4),
+        Running("b" * 16, "signs, lenet, frost", "training", 3, None, 75.0),
         Running("c" * 16, "signs, lenet, jpeg"),
     ),
     started=1_700_000_000.0,
@@ -56,9 +54,9 @@ def test_a_running_campaign_is_told_line_by_line(monkeypatch):
     assert lines[1] == "[" + "#" + "." * 39 + "]   3 %"
     same_text(lines[2])
     assert lines[3:] == [
-        "  worker 1: signs, lenet, rain: streaming 12/40, for 4 s",
-        "  worker 2: signs, lenet, frost: training 3, for 1:15 min",
-        "  signs, lenet, jpeg: starting, for 0 s",
+        "  signs, lenet, rain: streaming 12/40, for 0:00:04",
+        "  signs, lenet, frost: training 3, for 0:01:15",
+        "  signs, lenet, jpeg: starting, for 0:00:00",
         "  failed: signs, fog: it ran out of memory",
         "  failed: signs, snow: monitor 'oob': singular",
         "  ... and 1 more: `farm verify runs/signs` tells all",
@@ -69,7 +67,7 @@ def test_a_running_campaign_is_told_line_by_line(monkeypatch):
 def test_a_campaign_whose_process_is_gone_is_not_running():
     text = render(RUNNING, alive=False)
     same_text(text)
-    assert "worker 1" not in text
+    assert "streaming" not in text
     assert "left" not in text
     assert "--retry-failed" in text
 
@@ -159,74 +157,6 @@ def test_what_is_no_campaign_is_told(tmp_path):
         read_status(CampaignFolder(tmp_path / "nowhere"))
     with refused(DataError):
         read_status(CampaignFolder(tmp_path))
-
-
-# The course --------------------------------------------------------------------------------------------
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-def course(clock, **changes):
-    todo = [
-        {"id": name, "title": f"title of {name}", "workload": "signs", "classifier": "lenet"}
-        for name in "abcd"
-    ]
-    known = {"name": "small", "total": 10, "done": 5, "failed": 1, "workers": 2, "folder": "out"}
-    return Course(**{**known, "todo": todo, "clock": clock, **changes})
-
-
-def test_the_course_of_a_campaign_is_followed():
-    clock = Clock()
-    before = time.time()
-    followed = course(clock, estimate=Estimate(40.0, None, "a guess"))
-    assert followed.status().seconds_left == 40.0
-    followed.begin("a", "worker 1")
-    followed.news(News("b", "fitting", 1, 2))
-    clock.now = 3.0
-    followed.news(News("a", "streaming", 7, 9))
-    followed.news(News("a", note="something to say"))
-    assert followed.status().running == (
-        Running("a", "title of a", "streaming", 7, 9, 3.0, "worker 1"),
-        Running("b", "title of b", "fitting", 1, 2, 3.0),
-    )
-    clock.now = 4.0
-    assert followed.finished(Outcome("a", "done", failures={"odin": "odin: singular"}, seconds=4.0)) == [
-        "odin: singular"
-    ]
-    assert followed.finished(Outcome("b", "crashed", reason="it was killed", seconds=4.0)) == [
-        "it was killed"
-    ]
-    status = followed.status("interrupted")
-    assert (status.state, status.total, status.done, status.failed) == ("interrupted", 10, 6, 2)
-    assert status.failed_monitors == 1
-    same_text(status.reasons)
-    assert status.running == ()
-    assert status.seconds_left == pytest.approx(8.0)
-    assert (status.workers, status.folder) == (2, "out")
-    assert before <= status.started <= time.time()
-    assert followed.over == 8
-
-
-def test_only_the_first_reasons_are_kept():
-    followed = course(Clock())
-    for name in "abcd":
-        followed.finished(Outcome(name, "done", failures={"x": "x", "y": "y"}))
-    status = followed.status()
-    assert len(status.reasons) == REASONS_SHOWN
-    assert status.failed_monitors == 8
-
-
-def test_a_cell_nobody_announced_is_followed_by_its_id():
-    followed = course(Clock(), todo=[])
-    followed.news(News("z", "streaming"))
-    assert followed.running[0].title == "z"
-    followed.finished(Outcome("z", "done", seconds=1.0))
-    assert (followed.done, followed.running) == (6, [])
 
 
 # The command -------------------------------------------------------------------------------------------

@@ -11,12 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from farm.campaign.folder import CampaignFolder
-from farm.campaign.verify import Finding, verify
+from farm.campaign.verify import VerifyFinding, verify
 from farm.commands import campaign as commands
 from farm.errors import DataError
-from farm.readouts import Readouts
-from farm.run_folders import run_folders
+from farm.store.campaign_folder import CampaignFolder, run_folders
+from farm.store.readouts import Readouts
 from tests.campaign.made_campaigns import (
     COMMIT,
     edit,
@@ -40,7 +39,7 @@ def cell_of(folder):
     return run_folders([folder.path])[0]
 
 
-def only(folder) -> Finding:
+def only(folder) -> VerifyFinding:
     path = folder.path if isinstance(folder, CampaignFolder) else folder
     found = verify(path)
     assert len(found) == 1, found
@@ -86,10 +85,10 @@ def test_all_damaged_files_are_told(folder):
     ("change", "told"),
     [
         (lambda r: r.update(schema=99), "schema is 99; expected"),
-        (lambda r: r.pop("files"), "lacks the key 'files'"),
-        (lambda r: r.pop("monitors"), "lacks the key 'monitors'"),
-        (lambda r: r.update(files=[]), "'files' is not what a run writes"),
-        (lambda r: r.update(monitors=[{}]), "'monitors' is not what a run writes"),
+        (lambda r: r.pop("files"), "'files' is missing"),
+        (lambda r: r.pop("monitors"), "'monitors' is missing"),
+        (lambda r: r.update(files=[]), "files is []; expected keys and values"),
+        (lambda r: r.update(monitors=[{}]), "'monitors.0.name' is missing"),
         (lambda r: r["files"].pop("alarms.parquet"), "does not list 'alarms.parquet'"),
         (lambda r: r["files"].update({"../x": ""}), "its record names the file '../x'"),
         (lambda r: r.pop("cell"), "its record does not say which cell it is"),
@@ -161,7 +160,7 @@ def test_cells_that_are_missing_are_told(folder):
 def test_a_failed_cell_is_a_result(folder):
     shutil.rmtree(cell_of(folder))
     folder.note_failure("0" * 16, f"{'0' * 16}-{'0' * 16}", FIRST, "crashed", "it was killed")
-    assert only(folder) == Finding("failed", FIRST, "the cell failed: it was killed")
+    assert only(folder) == VerifyFinding("failed", FIRST, "the cell failed: it was killed")
     (folder.failed / f"{'0' * 16}.json").write_text("{")
     assert only(folder).kind == "damaged"
 
@@ -216,7 +215,7 @@ def test_cells_made_with_different_things_are_remarked(tmp_path, changes, told):
     folder = write_campaign(tmp_path / "all", cells)
     write_cell(folder, cells[0], readouts(failing=False))
     write_cell(folder, cells[1], readouts(seed=1, failing=False), **changes)
-    assert only(folder) == Finding("remark", "all", told)
+    assert only(folder) == VerifyFinding("remark", "all", told)
 
 
 def test_monitors_of_one_cell_made_with_different_things_are_remarked(folder):
@@ -225,7 +224,7 @@ def test_monitors_of_one_cell_made_with_different_things_are_remarked(folder):
 
     edit(cell_of(folder) / "run.json", another_pass)
     told = f"different commits of the testbed: {COMMIT} (2 cells), beef (1 cell)"
-    assert only(folder) == Finding("remark", "all", told)
+    assert only(folder) == VerifyFinding("remark", "all", told)
 
 
 def test_changes_that_were_not_committed_are_remarked(tmp_path):

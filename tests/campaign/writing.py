@@ -13,7 +13,7 @@ from pathlib import Path
 
 from farm.campaign.jobs import Job, Outcome
 from farm.errors import DataError, StorageError
-from farm.files import new_folder
+from farm.store.files import new_folder
 
 
 def compute(job: Job, *, kept, progress, watch) -> Outcome:

@@ -27,7 +27,7 @@ def apply(fault, images, severity, ids=None):
 
 
 def change(fault, images, severity):
-    """Give the mean absolute change of each image."""
+    """Return the mean absolute change of each image."""
     return np.abs(apply(fault, images, severity) - images).mean(axis=(1, 2, 3))
 
 

@@ -20,7 +20,7 @@ from farm.api import (
     Workload,
 )
 from farm.errors import ParameterError, RequirementError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
 from faultloads._attack import Attack
 from faultloads.adversarial import Fgsm, Pgd
 from faultloads.deepfool import DeepFool
@@ -40,7 +40,7 @@ class Small(NamedTuple):
         return FaultContext(self.workload, self.workload.test, chosen, lambda spec: None, self.bed.context)
 
     def attacked(self, fault: Attack, n=100, classifier=None):
-        """Give clean images, their labels and what the attack made of them."""
+        """Return clean images, their labels and what the attack made of them."""
         fault.prepare(self.context(classifier))
         return self.again(fault, range(n))
 
@@ -58,7 +58,7 @@ def small():
 
 
 def loss_gradients(classifier, images, labels):
-    """Give the gradient of minus the logarithm of the right class's probability, one image at a time."""
+    """Return the gradient of minus the logarithm of the right class's probability, one image at a time."""
     result = []
     for image, label in zip(images, labels, strict=True):
         pixels = torch.tensor(image[None], requires_grad=True)

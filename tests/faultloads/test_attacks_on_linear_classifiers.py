@@ -41,11 +41,11 @@ class Linear(Classifier):
         return RawOutputs(torch.softmax(logits.double(), 1).numpy(), logits.numpy())
 
     def exact(self, image):
-        """Give the logits of an image in double precision."""
+        """Return the logits of an image in double precision."""
         return self.weights.numpy().astype(float) @ image.ravel() + self.offsets.numpy().astype(float)
 
     def loss_gradient(self, image, label):
-        """Give the gradient of the cross-entropy: the weights, weighed by probabilities less the answer."""
+        """Return the gradient of the cross-entropy: the weights, weighed by probabilities less the answer."""
         powers = np.exp(self.exact(image) - self.exact(image).max())
         wrong = powers / powers.sum() - np.eye(len(powers))[label]
         return (wrong @ self.weights.numpy().astype(float)).reshape(image.shape)
@@ -109,7 +109,7 @@ def transcribed_pgd(image, label, start, norm, eps, steps, step_size):
 
 
 def starts(images, norm, eps):
-    """Give where attacks start: evenly within the ball, from the numbers that the instances draw."""
+    """Return where attacks start: evenly within the ball, from the numbers that the instances draw."""
     random = drawn(len(images))
     if norm == "linf":
         return images + random.uniform(*images.shape[1:], low=-eps, high=eps)

@@ -26,7 +26,7 @@ def with_hsv(images, change):
 
 
 def small():
-    """Give pictures with a black, a white and a grey pixel among them."""
+    """Return pictures with a black, a white and a grey pixel among them."""
     images = pictures(3, size=12)
     images[0, :, 0, :3] = [0, 1, 0.5]
     return images

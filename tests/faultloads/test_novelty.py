@@ -8,8 +8,8 @@ import pytest
 from farm import registry
 from farm.api import NO_ANSWER, Context, FaultContext
 from farm.errors import DataError, ParameterError
-from farm.sources import Fault
-from farm.stream import BenchmarkStream
+from farm.run.faults import Fault
+from farm.run.streams import BenchmarkStream
 from farm.testing.fakes import tiny_workload
 from faultloads.novelty import Novelty
 from tests.wording import refused

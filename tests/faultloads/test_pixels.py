@@ -30,7 +30,7 @@ VARIANTS = (
 
 
 def described(images):
-    """Give the mean and the spread of each image, and some of its pixels, to three decimals."""
+    """Return the mean and the spread of each image, and some of its pixels, to three decimals."""
     numbers = []
     for i, image in enumerate(images.astype(float)):
         values = image.ravel()

@@ -41,7 +41,7 @@ ALL = [
 
 
 def each(*levels):
-    """Give each of five levels with its severity."""
+    """Return each of five levels with its severity."""
     return list(enumerate(levels, start=1))
 
 

@@ -33,7 +33,7 @@ def oblong(shape, n=3, channels=3):
 
 
 def seen_from(source, shape, degrees=0.0, part=1.0, across=0.0, down=0.0):
-    """Give rows and columns of the source: what is seen is turned as numbers in the complex plane are."""
+    """Return rows and columns of the source: what is seen is turned as numbers in the complex plane are."""
     high, wide = shape
     places = np.empty((2, high, wide))
     turn = np.exp(-1j * np.deg2rad(float(degrees))) * float(part)

@@ -26,7 +26,7 @@ from farm.api import (
     Split,
     Workload,
 )
-from farm.threads import limited_threads
+from farm.store.threads import limited_threads
 from tests.faultloads.applying import pictures
 
 NEEDED = {
@@ -73,7 +73,7 @@ class Prepared(NamedTuple):
         return float(self.fault.severities[-1]) if self.fault.severities else float("nan")
 
     def images(self, rows):
-        """Give the images that a stream would hand to the fault."""
+        """Return the images that a stream would hand to the fault."""
         return self.targets.split.images.read(self.targets.indices[rows])
 
     def apply(self, rows, severity=None, *, images=None, labels=None, ids=None):

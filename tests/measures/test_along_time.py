@@ -1,4 +1,7 @@
-"""Time between false alarms against the Poisson distribution; series against the online window."""
+"""Delays by hand and censored where missed, time between false alarms, and the latest instances.
+
+Bounds are compared with the binomial and the Poisson distribution.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,125 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2, poisson
+from scipy.stats import binom, chi2, poisson
 
 from farm.errors import ParameterError
-from farm.measures.along_time import FalseAlarms, windowed_series
-from farm.measures.delay import false_alarms_per_1000
-from farm.measures.detection import OVERALL, SPECIFIC, Counts, error, fpr, mcc, recall
-from farm.measures.windowed import Window
-from farm.oracle import overall, specific, tally
+from farm.measures import Counts
+from farm.measures.along_time import Delays, Episodes, FalseAlarms, Window, begun
+from farm.measures.detection import mcc
+from farm.measures.oracle import overall, tally
 from tests.wording import refused, same_text
+
+EPISODE = np.array([-1, -1, 0, 0, 0, -1, 1, 1, -1, 2, 2])
+
+
+def delays(*alarms: int) -> list[float]:
+    alarm = np.isin(np.arange(len(EPISODE)), alarms)
+    return Episodes(EPISODE, EPISODE >= 0).delays(alarm).values.tolist()
+
+
+def test_delays_by_hand():
+    assert delays(2, 7, 10) == [0, 1, 1]
+    assert delays(4, 6) == [2, 0, np.inf]
+    assert delays() == [np.inf] * 3
+
+
+def test_an_alarm_before_an_onset_is_not_a_detection():
+    assert delays(1, 5, 8) == [np.inf] * 3
+
+
+def test_only_the_first_alarm_counts():
+    assert delays(3, 4, 6, 7, 9, 10) == [1, 0, 0]
+
+
+def test_an_onset_is_the_first_ood_instance_of_an_episode():
+    # Within an episode at a share below 1 not every instance is OOD; before the first, nothing is wrong yet.
+    episode, is_ood = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 0, 0]) > 0
+    early, late = np.array([1, 0, 0, 0, 0, 0]) > 0, np.array([0, 0, 1, 0, 0, 0]) > 0
+    assert Episodes(episode, is_ood).delays(early).values.tolist() == [np.inf]
+    assert Episodes(episode, is_ood).delays(late).values.tolist() == [1]
+    assert begun(episode, is_ood).tolist() == [-1, 0, 0, 0, -1, -1]
+    assert Episodes(episode, is_ood).false_alarms(early).per_1000.value == pytest.approx(1000 / 3)
+
+
+@given(st.integers(0, 10**6), st.floats(0.05, 1))
+def test_whoever_alarms_at_ood_alone_notices_every_onset_at_once(seed, share):
+    rng = np.random.default_rng(seed)
+    episode = np.repeat(np.where(np.arange(12) % 2, np.arange(12) // 2, -1), rng.integers(1, 9, 12))
+    is_ood = (episode >= 0) & (rng.random(len(episode)) < share)
+    found = Episodes(episode, is_ood).delays(is_ood)
+    assert (found.values == 0).all()
+    assert found.n == len(np.unique(episode[is_ood]))
+    rate = Episodes(episode, is_ood).false_alarms(is_ood).per_1000
+    assert rate.value == 0 or not rate.defined
+
+
+def test_a_missed_onset_is_censored_and_not_dropped():
+    found = Delays(np.array([1.0, 2.0, np.inf]))
+    assert (found.n, found.missed) == (3, 1)
+    assert found.quantile(0.5).value == 2
+    same_text(found.quantile(0.95).reason)
+    same_text(Delays(np.empty(0)).quantile(0.5).reason)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=80), st.floats(0.01, 1))
+def test_a_quantile_is_the_least_delay_that_so_many_do_not_exceed(values, q):
+    got = Delays(np.array(values, dtype=float)).quantile(q).value
+    array = np.array(values)
+    assert (array <= got).mean() >= q - 1e-9
+    assert (array < got).mean() < q
+
+
+def test_the_bound_needs_59_onsets():
+    same_text(Delays(np.arange(58.0)).bound_of_p95().reason)
+    assert Delays(np.arange(59.0)).bound_of_p95().value == 58  # the longest
+
+
+@pytest.mark.parametrize("n", [59, 92, 93, 124, 500, 2000])
+def test_the_bound_is_the_order_statistic_of_the_binomial_distribution(n):
+    rank = next(r for r in range(1, n + 1) if binom.cdf(r - 1, n, 0.95) >= 0.95)
+    assert Delays(np.arange(1.0, n + 1)).bound_of_p95().value == rank
+
+
+def test_the_bound_holds_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    true = np.log(1 / 0.05)  # the 95th percentile of the exponential distribution
+    held = [Delays(rng.exponential(size=100)).bound_of_p95().value >= true for _ in range(2000)]
+    assert np.mean(held) >= 0.94
+
+
+def test_false_alarms_are_counted_outside_of_episodes():
+    alarm = np.array([1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1]) > 0
+    is_ood = EPISODE >= 0
+    assert Episodes(EPISODE, is_ood).false_alarms(alarm).per_1000.value == 250.0  # one of four
+    none = Episodes(np.zeros(3, int), np.ones(3, bool)).false_alarms(np.ones(3, bool)).per_1000
+    same_text(none.reason)
+
+
+def test_an_alarm_on_an_ood_instance_outside_of_all_episodes_is_no_false_one():
+    episode = np.array([-1, -1, 0, 0, -1, -1])
+    is_ood = np.array([False, True, True, False, False, True])
+    alarm = np.array([True, True, True, True, False, True])
+    assert Episodes(episode, is_ood).false_alarms(alarm).per_1000.value == 500.0  # of the first and the fifth
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.booleans(), st.booleans()), min_size=1, max_size=30))
+def test_delays_and_false_alarms_are_those_of_a_plain_walk(rows):
+    onsets, heard, quiet = {}, {}, []
+    for place, (episode, is_ood, alarm) in enumerate(rows):
+        if is_ood and episode != -1:
+            onsets.setdefault(episode, place)
+        if alarm and episode in onsets:
+            heard.setdefault(episode, place)
+        if not is_ood and episode not in onsets:
+            quiet.append(alarm)
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    expected = [heard.get(episode, np.inf) - onset for episode, onset in sorted(onsets.items())]
+    assert Episodes(*columns[:2]).delays(columns[2]).values.tolist() == expected
+    rate = Episodes(*columns[:2]).false_alarms(columns[2]).per_1000
+    assert rate.defined == bool(quiet)
+    assert not quiet or rate.value == pytest.approx(1000 * sum(quiet) / len(quiet))
+
 
 SEEDS = st.integers(0, 10**6)
 
@@ -28,29 +141,23 @@ def stream(seed, n=60):
     return episode, is_ood, rng.random(n) < 0.2
 
 
-def test_by_hand():
+def test_false_alarms_by_hand():
     episode = np.array([-1, -1, -1, 0, 0, 0, -1, -1])
     is_ood = np.array([0, 0, 0, 0, 1, 0, 0, 0]) > 0
     # Quiet: three before, one of the episode before its onset, two after it. An ID image within is none.
     alarm = np.array([1, 0, 0, 1, 1, 1, 0, 1]) > 0
-    assert FalseAlarms.of(episode, is_ood, alarm) == FalseAlarms(quiet=6, alarms=3)
+    assert Episodes(episode, is_ood).false_alarms(alarm) == FalseAlarms(quiet=6, alarms=3)
     assert FalseAlarms(6, 3).mean_time.value == 2
 
 
 @given(SEEDS)
 def test_it_is_the_inverse_of_the_rate(seed):
     episode, is_ood, alarm = stream(seed)
-    found = FalseAlarms.of(episode, is_ood, alarm)
-    rate = false_alarms_per_1000(episode, is_ood, alarm).value
+    found = Episodes(episode, is_ood).false_alarms(alarm)
+    rate = Episodes(episode, is_ood).false_alarms(alarm).per_1000.value
     assert found.mean_time.defined == (rate > 0)
     if rate:
         assert found.mean_time.value == pytest.approx(1000 / rate)
-
-
-@given(SEEDS, SEEDS)
-def test_streams_add_up(one, other):
-    a, b = FalseAlarms.of(*stream(one)), FalseAlarms.of(*stream(other))
-    assert a + b == b + a == FalseAlarms(a.quiet + b.quiet, a.alarms + b.alarms)
 
 
 @given(st.integers(1, 10**6), st.integers(0, 500), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
@@ -71,16 +178,16 @@ def test_without_an_alarm_it_is_the_rule_of_three():
     assert silent.mean_time_low().value == pytest.approx(100, rel=0.002)
 
 
-def test_the_bound_holds_as_often_as_it_says():
+def test_the_bound_of_the_mean_time_holds_as_often_as_it_says():
     rng = np.random.default_rng(0)
     held = [FalseAlarms(1000, int(k)).mean_time_low().value <= 200 for k in rng.binomial(1000, 1 / 200, 4000)]
     assert np.mean(held) >= 0.94
 
 
 def test_without_quiet_instances_there_is_neither():
-    none = FalseAlarms.of(np.zeros(3, int), np.ones(3, bool), np.ones(3, bool))
+    none = Episodes(np.zeros(3, int), np.ones(3, bool)).false_alarms(np.ones(3, bool))
     assert none.mean_time.reason == none.mean_time_low().reason == "no ID instance before or between faults"
-    empty = FalseAlarms.of(np.empty(0, int), np.empty(0, bool), np.empty(0, bool))
+    empty = Episodes(np.empty(0, int), np.empty(0, bool)).false_alarms(np.empty(0, bool))
     assert empty == FalseAlarms(0, 0)
 
 
@@ -90,41 +197,28 @@ def test_refuses_impossible_levels(level):
         FalseAlarms(10, 1).mean_time_low(level)
 
 
-@given(SEEDS, st.integers(1, 50), st.integers(1, 50), st.sampled_from([mcc, fpr, recall, error]))
-def test_a_series_is_the_measure_of_each_slice(seed, size, step, measure):
-    _, is_ood, alarm = stream(seed)
-    series = windowed_series(specific(alarm, is_ood), measure, size=size, step=step, wording=SPECIFIC)
-    assert series.at.tolist() == list(range(step, len(alarm) + 1, step))
-    for at, n, found in zip(series.at, series.n, series.measures, strict=True):
-        latest = slice(max(at - size, 0), at)
-        assert n == min(at, size)
-        expected = measure(Counts(**tally(specific(alarm[latest], is_ood[latest])), wording=SPECIFIC))
-        assert (found.reason, found.json) == (expected.reason, expected.json)
-    assert np.isnan(series.values).tolist() == [not found.defined for found in series.measures]
-
-
-@given(SEEDS, st.integers(1, 50), st.integers(1, 20))
-def test_a_series_is_what_the_online_window_tells(seed, size, step):
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 40))
+def test_a_window_is_the_latest_instances(seed, batches, size):
     rng = np.random.default_rng(seed)
-    label, predicted = rng.integers(-1, 3, 60), rng.integers(0, 3, 60)
-    alarm = rng.random(60) < 0.4
-    series = windowed_series(overall(alarm, label, predicted), mcc, size=size, step=step, wording=OVERALL)
+    n = sum(batches)
+    label, predicted = rng.integers(-1, 3, n), rng.integers(0, 3, n)
+    alarm, cancelled = rng.random((2, n)) < 0.4
     window = Window(size)
-    for at, found in zip(series.at.tolist(), series.measures, strict=True):
-        part = slice(at - step, at)
-        window.add(label[part], predicted[part], alarm[part], alarm[part])
-        assert (window.overall_mcc.reason, window.overall_mcc.json) == (found.reason, found.json)
+    start = 0
+    for length in batches:
+        part = slice(start, start + length)
+        window.add(label[part], predicted[part], alarm[part], cancelled[part])
+        start += length
+    latest = slice(max(n - size, 0), n)
+    counted = tally(overall(cancelled[latest], label[latest], predicted[latest]))
+    expected = mcc(Counts(**counted))
+    assert window.n == min(n, size)
+    assert window.alarm_rate.value == alarm[latest].mean()
+    assert window.overall_mcc.defined == expected.defined
+    if expected.defined:
+        assert window.overall_mcc.value == expected.value
 
 
-def test_a_stream_shorter_than_a_step_gives_nothing():
-    for n in (0, 3):
-        series = windowed_series(np.zeros(n, dtype=np.uint8), error, size=5, step=4)
-        assert series.measures == ()
-        assert series.values.size == series.n.size == 0
-
-
-@pytest.mark.parametrize("name", ["size", "step"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True])
-def test_refuses_impossible_windows(name, value):
-    with refused(ParameterError):
-        windowed_series(np.zeros(3, dtype=np.uint8), error, **({"size": 1, "step": 1} | {name: value}))
+def test_an_empty_window_says_so():
+    assert Window(3).overall_mcc.reason == "no instances"
+    assert Window(3).alarm_rate.reason == "no instances"

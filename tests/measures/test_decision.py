@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from farm.measures.decision import balanced_accuracy, trimmed_accuracy, trimmed_counts
 from farm.measures.detection import OVERALL, SPECIFIC, Counts
-from farm.oracle import specific, tally
+from farm.measures.oracle import specific, tally
 
 BOTH = st.integers(1, 200)
 COUNTS = st.builds(Counts, BOTH, BOTH, BOTH, BOTH)

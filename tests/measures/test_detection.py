@@ -12,11 +12,8 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from farm.measures import (
-    OVERALL,
-    SPECIFIC,
-    Counts,
-    availability_cost,
+from farm.measures import OVERALL, SPECIFIC, Counts
+from farm.measures.detection import (
     detection_measures,
     error,
     fnr,
@@ -25,8 +22,6 @@ from farm.measures import (
     micro_f1,
     precision,
     recall,
-    residual_hazard,
-    safety_gain,
     weighted_f1,
 )
 from tests.wording import same_text
@@ -140,16 +135,6 @@ def test_counts_add_up(one, other):
     both = one + other
     assert (both.n, both.positive) == (one.n + other.n, one.positive + other.positive)
     assert both.flagged == one.flagged + other.flagged
-
-
-def test_safety_measures_split_the_decisions():
-    counts = Counts(tp=3, fp=2, tn=10, fn=5)
-    assert safety_gain(counts).value == 3 / 20
-    assert residual_hazard(counts).value == 5 / 20
-    assert availability_cost(counts).value == 2 / 20
-    assert safety_gain(counts).value + residual_hazard(counts).value == pytest.approx(
-        counts.positive / counts.n
-    )
 
 
 PUBLISHED = [

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from farm.errors import ParameterError
-from farm.measures import OVERALL, SPECIFIC, Counts, error, fnr, fpr, mcc, precision, ratio
+from farm.measures import OVERALL, SPECIFIC, Counts, ratio
+from farm.measures.detection import error, fnr, fpr, mcc, precision
 from farm.measures.prevalence import at_prevalence
 from tests.wording import refused, same_text
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, UserError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
 from tests.wording import refused
 
 EXPORTED = "models.exported:Exported"
@@ -213,6 +213,7 @@ def test_a_monitor_of_hidden_layers_is_told(bed, workload, tmp_path) -> None:
         {"outputs": "scores"},
         {"device": "abacus"},
         {"size": [8]},
+        {"size": [8, 8.5]},
         {"mean": [0.1, 0.2]},
     ],
 )

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from farm.api import Context, NoCache, Silent
-from farm.cache import DiskCache
 from farm.errors import ParameterError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
+from farm.store.cache import DiskCache
 from models.lenet import LeNet, LeNetModule
 from tests.wording import refused
 

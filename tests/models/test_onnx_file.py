@@ -17,7 +17,7 @@ from farm.errors import (
     RequirementError,
     UserError,
 )
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
 from tests.wording import refused
 
 ONNX_FILE = "models.onnx_file:OnnxFile"

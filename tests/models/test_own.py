@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, UserError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
 from tests.wording import refused
 
 SOURCE = """

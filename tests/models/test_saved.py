@@ -17,8 +17,9 @@ from torch import nn
 from farm import registry
 from farm.api import Capabilities, Classifier, NoCache, SavedClassifier
 from farm.errors import DataError, ExperimentError, RequirementError
-from farm.guard.arrays import read_arrays, write_arrays
-from farm.testbed import Testbed
+from farm.guard.arrays import write_arrays
+from farm.run.testbed import Testbed
+from farm.store.plain_arrays import read_npz
 from tests.wording import refused
 
 THEIRS = """
@@ -158,7 +159,7 @@ def make(
 
 def saved(path: Path, classifier: Classifier, workload: Any) -> SavedClassifier:
     write_arrays(path, classifier.state)
-    return SavedClassifier(workload.name, workload.classes, workload.shape, read_arrays(path))
+    return SavedClassifier(workload.name, workload.classes, workload.shape, read_npz(path))
 
 
 def model(recipe: dict[str, Any]):
@@ -204,8 +205,8 @@ import torch
 torch.set_num_threads(1)
 from farm import registry
 from farm.api import SavedClassifier
-from farm.guard.arrays import read_arrays
-kept = SavedClassifier("digits", {workload.classes!r}, {workload.shape!r}, read_arrays(sys.argv[1]))
+from farm.store.plain_arrays import read_npz
+kept = SavedClassifier("digits", {workload.classes!r}, {workload.shape!r}, read_npz(sys.argv[1]))
 again = registry.model(**{recipe!r}).restore(kept)
 np.save(sys.argv[3], again.observe(np.load(sys.argv[2])).probabilities)
 print(again.digest)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from farm.api import Classifier, Monitor, NoCache, Observation, Workload
-from farm.fitting import Material, ObservedSplit
-from farm.testbed import Testbed
-from farm.threads import limited_threads
+from farm.run.fitting import Material, ObservedSplit
+from farm.run.testbed import Testbed
+from farm.store.threads import limited_threads
 from tests.monitors.stand_in import torchvision_at_hand
 from tests.one_thread import one_thread  # noqa: F401 - a fixture of this folder
 

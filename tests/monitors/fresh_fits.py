@@ -19,9 +19,9 @@ import torch
 
 from farm.api import Classifier, Monitor, NoCache, Observation, Workload
 from farm.errors import RequirementError
-from farm.fitting import Material, ObservedSplit
-from farm.testbed import Testbed
-from farm.threads import limited_threads
+from farm.run.fitting import Material, ObservedSplit
+from farm.run.testbed import Testbed
+from farm.store.threads import limited_threads
 from tests.monitors.making import NAMES, make
 from tests.monitors.stand_in import torchvision_at_hand
 
@@ -48,7 +48,7 @@ MORE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 def everything(folder: Path) -> dict[str, str]:
-    """Give a digest of whatever comes out: weights, states, scores; by what it is of."""
+    """Return a digest of whatever comes out: weights, states, scores; by what it is of."""
     bed = Testbed(seed=0, cache=NoCache(), folder=folder)
     with limited_threads(1), torchvision_at_hand(folder):
         workload = bed.workload(WORKLOAD)
@@ -89,7 +89,7 @@ def monitors() -> dict[str, Monitor]:
 
 
 def points_of_a_class(material: Material) -> int:
-    """Give how many training points the class with the fewest of them has, misclassified ones left out."""
+    """Return how many training points the class with the fewest of them has, misclassified ones left out."""
     right = np.concatenate([labels[seen.predicted == labels] for seen, labels in material])
     return int(np.bincount(right, minlength=len(material.classes)).min())
 
@@ -102,7 +102,7 @@ def observed(classifier: Classifier, workload: Workload, layers: tuple[str, ...]
 
 
 def digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """Give a hash of all bits, and of names, types and shapes."""
+    """Return a hash of all bits, and of names, types and shapes."""
     text = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         text.update(f"{name} {array.dtype} {array.shape} ".encode())

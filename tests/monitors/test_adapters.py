@@ -498,7 +498,7 @@ NOT_WORKING = ["Gram", "NACUE", "MCD", "OpenMax", "RankFeat"]
 
 @pytest.fixture(scope="module")
 def theirs(pytorch_ood: None) -> ModuleType:
-    """Give the library's module of detectors, or skip the test where it is not installed."""
+    """Return the library's module of detectors, or skip the test where it is not installed."""
     if importlib.util.find_spec("pytorch_ood") is None:
         pytest.skip("the extra 'ood' is not installed")
     return importlib.import_module("pytorch_ood.detector")

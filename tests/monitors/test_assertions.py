@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from farm.api import CalibrationRule, Labelled, Monitor, NoCache, Observation
 from farm.errors import ParameterError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
 from farm.testing.fakes import FakeClassifier, TinyModel, TinySource
 from monitors.assertions import Flicker
 from monitors.physical_bounds import CHECKS, FROZEN, PhysicalBounds

@@ -11,8 +11,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from farm.api import CalibrationRule, FunctionClassifier, Labelled, collect
-from farm.cache import DiskCache
 from farm.errors import ParameterError, RequirementError
+from farm.store.cache import DiskCache
 from monitors.boxes import NO_BOX, BoxMonitor
 from monitors.oob import OutsideTheBox, OutsideTheBoxPCA
 from monitors.oob_isomap import OutsideTheBoxIsomap

@@ -25,9 +25,9 @@ from farm.api import (
     Observation,
     check_number,
 )
-from farm.cache import DiskCache
 from farm.errors import ComponentFailure, ParameterError, RequirementError, UnknownNameError
-from farm.fitting import fit_monitors
+from farm.run.fitting import fit_monitors
+from farm.store.cache import DiskCache
 from monitors._members import union_of_needs
 from monitors.fusion import Fusion
 from monitors.tail_scale import KNOTS, LARGEST, TailScale

@@ -14,7 +14,7 @@ import pytest
 from farm import registry
 from farm.api import Explanation, Labelled, Monitor, Observation
 from farm.errors import RequirementError
-from farm.fitting import Material
+from farm.run.fitting import Material
 from farm.testing.fakes import FakeClassifier
 from monitors._neighbours import as_bytes
 from monitors._reasons import MOST, heaviest, likeliest

@@ -17,11 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 from farm import registry
 from farm.api import CalibrationRule, Observation, parameters_of
 from farm.errors import ParameterError, UserError
+from farm.store.threads import limited_threads
 from farm.testing.new_process import Elsewhere
 from farm.testing.observations import joined
 from farm.testing.small_system import small_system
 from farm.testing.trial import Trial
-from farm.threads import limited_threads
 from tests.monitors.making import TARGETS, make, make_or_skip
 from tests.wording import same_text
 

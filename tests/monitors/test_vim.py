@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from farm.api import Capabilities, Head, Labelled, collect
 from farm.errors import ParameterError
-from farm.fitting import Material
+from farm.run.fitting import Material
 from farm.testing.fakes import FakeClassifier
 from monitors.vim import Vim
 from tests.wording import refused
@@ -89,7 +89,7 @@ class WithHead(FakeClassifier):
 
 
 def alpha_of(rows: list[list[float]], logits: list[list[float]]) -> float:
-    """Give the scale that comes of training data with these features and logits, for a space of one."""
+    """Return the scale that comes of training data with these features and logits, for a space of one."""
     classifier, n = WithHead(), len(rows)
     seen = classifier.observe(np.array(rows, np.float32).reshape(n, 1, 1, 3), ("last-hidden",))
     seen = dataclasses.replace(seen, logits=np.array(logits, np.float32))

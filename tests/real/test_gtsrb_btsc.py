@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from farm import Readouts
-from farm.config import load_experiment
-from farm.experiment import run_experiment
-from farm.records import judge
+from farm.judging import judge
+from farm.run.execution import run_experiment
+from farm.run.loading import load_experiment
 
 COPIES = 4
 """So many test images of the whole set are also training images."""

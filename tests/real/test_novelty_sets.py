@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from farm.api import FunctionClassifier, check_workload
-from farm.config import listed
-from farm.testbed import Testbed
+from farm.config.experiment import listed
+from farm.run.testbed import Testbed
 
 SIZES = {"gtsrb": (43, 12_626), "btsc": (62, 2_520), "cifar10": (10, 10_000)}
 

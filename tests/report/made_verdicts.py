@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from farm.check.criterion import Defaults, parse_criterion
-from farm.check.evidence import Evidence
-from farm.check.verdict import Judged
+from farm.gate.criterion import Defaults, parse_criterion
+from farm.gate.demand import Evidence
+from farm.gate.verdict import CriterionVerdict
 from farm.measures import Measure, undefined
-from farm.report.checked import Broken, Checked
+from farm.report.checked import Checked, NotRun
 
 LEVEL = 0.95
 
@@ -41,7 +41,7 @@ def make(
         counts=counts,
     )
     criterion = parse_criterion(text, Defaults(LEVEL, None))
-    return Judged(criterion, monitor, where, verdict, evidence, needed, reason)
+    return CriterionVerdict(criterion, monitor, where, verdict, evidence, needed, reason)
 
 
 def _measure(value):
@@ -141,7 +141,7 @@ UNJUDGED = make(
     n_ood=0,
     n_groups=0,
 )
-CRASHED = Broken("monitor 'odin'", "runs/gate-001", "ComponentFailure: monitor 'odin' gave NaN")
+CRASHED = NotRun("monitor 'odin'", "runs/gate-001", "ComponentFailure: monitor 'odin' gave NaN")
 
 
 def checked(

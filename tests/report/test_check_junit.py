@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farm.report.check_junit import check_junit
+from farm.report.check_ci import check_junit
 from farm.report.check_wording import plain
-from farm.report.checked import Broken
+from farm.report.checked import NotRun
 from tests.report.made_verdicts import ALL, CRASHED, FAILED, OPEN, PASSED, UNJUDGED, checked, make
 from tests.wording import same_text
 
@@ -130,7 +130,7 @@ def test_what_could_not_be_judged_is_an_error(undecided):
 @given(st.text(min_size=1))
 def test_any_name_comes_back(name):
     odd = make("overall.mcc >= 0.4", "fail", 0.1, 0, 0.2, monitor=name, reason=f"of {name}")
-    root = parsed(checked([odd], [Broken(name, name, name)], criteria=name, runs=[name]))
+    root = parsed(checked([odd], [NotRun(name, name, name)], criteria=name, runs=[name]))
     check_rules(root)
     suite = root.find("testsuite")
     assert suite.get("name") == plain(name)
@@ -142,7 +142,7 @@ def test_any_name_comes_back(name):
 def test_strange_names_as_examples():
     name = "a <b> & \"c\" 'd' ]]> \x00\x1b[31m\ud800\ufffe é 漢 \U0001f6a6"
     root = parsed(checked([make("overall.mcc >= 0.4", "fail", 0.1, 0, 0.2, monitor=name, reason="why")]))
-    expected = "a <b> & \"c\" 'd' ]]> [31m é 漢 \U0001f6a6"
+    expected = "a <b> & \"c\" 'd' ]]> \\x00\\x1b[31m\\ud800\\ufffe é 漢 \U0001f6a6"
     assert root.find("testsuite/testcase").get("name") == f"overall.mcc >= 0.4 [{expected}]"
 
 

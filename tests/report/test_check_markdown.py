@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from farm.report.check_markdown import HEADINGS, MARK, MOST, check_markdown
+from farm.report.check_ci import HEADINGS, MARK, MOST, check_markdown
 from farm.report.check_wording import plain
-from farm.report.checked import Broken
+from farm.report.checked import NotRun
 from tests.report.made_verdicts import ALL, CRASHED, FAILED, OPEN, PASSED, checked, make
 from tests.wording import same_text
 
@@ -13,7 +13,7 @@ FOUND = check_markdown(checked(broken=[CRASHED], runs=["runs/gate_001"]))
 
 
 def shown(text):
-    """Give what a forge shows: the text of each heading, cell, item and paragraph, with what it is in."""
+    """Return what a forge shows: the text of each heading, cell, item and paragraph, with what it is in."""
     found = []
     parents = []
     for token in READER.parse(text):
@@ -26,7 +26,7 @@ def shown(text):
 
 
 def table(text):
-    """Give the texts of the one table there is, row by row."""
+    """Return the texts of the one table there is, row by row."""
     cells = [content for _, tag, content in shown(text) if tag in ("th", "td")]
     return [cells[i : i + len(HEADINGS)] for i in range(0, len(cells), len(HEADINGS))]
 
@@ -77,7 +77,7 @@ def test_all_passed_is_short():
 
 def test_campaigns_stay_short():
     many = [odd_one(f"m{i}") for i in range(700)]
-    broken = [Broken(f"cell '{i}'", "runs/c", "not there") for i in range(700)]
+    broken = [NotRun(f"cell '{i}'", "runs/c", "not there") for i in range(700)]
     runs = [f"runs/{i}" for i in range(700)]
     text = check_markdown(checked([*[PASSED] * 700, *many], broken, runs=runs))
     assert text.count("\n") < 1000
@@ -102,7 +102,7 @@ def test_a_long_list_of_passes_is_cut_too():
 
 @given(st.text(min_size=1) | st.text("<|>[](){}*_`~$@!#&;\\ab\n:/-+.1", min_size=1))
 def test_any_name_is_shown_as_it_is(name):
-    text = check_markdown(checked([odd_one(name)], [Broken(name, name, name)], runs=[name], criteria=name))
+    text = check_markdown(checked([odd_one(name)], [NotRun(name, name, name)], runs=[name], criteria=name))
     _, row = table(text)
     assert len(row) == len(HEADINGS)
     assert row[2] == plain(name)

@@ -79,6 +79,7 @@ def test_json_has_everything_and_no_infinity():
     assert found["counts"] == {"error": 0, "fail": 4, "undecided": 2, "pass": 3}
     assert found["exit_code"] == 1
     assert len(found["verdicts"]) == len(ALL)
+    same_text(json.dumps(found["verdicts"][0], indent=1))
     assert found["broken"] == [
         {"what": CRASHED.what, "where": CRASHED.where, "reason": CRASHED.reason},
     ]

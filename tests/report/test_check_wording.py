@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farm.check.criterion import parse_criterion
+from farm.gate.criterion import parse_criterion
 from farm.report import check_wording as words
 from farm.report.cells import DASH
 from tests.report.made_verdicts import (

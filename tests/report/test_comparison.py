@@ -6,13 +6,16 @@ import re
 import shutil
 import subprocess
 
+import pandas as pd
 import pytest
 
-from farm.comparison import compare_runs
+from farm.comparing import compare_runs
 from farm.errors import ParameterError
 from farm.report.cells import DASH, number
-from farm.report.comparison import HEADINGS, cells, legend, render_comparison, subtitle, title
-from tests.comparison.made_runs import FOG, NOVEL, make_run
+from farm.report.comparison import TABLES, cells, legend, render_comparison, render_table, subtitle, title
+from farm.statistics.table import Undefined
+from farm.statistics.wording import p_cell
+from tests.comparing.made_runs import FOG, NOVEL, make_run
 from tests.wording import refused, same_text
 
 FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(7)] + [FOG, NOVEL]
@@ -42,7 +45,7 @@ def rows(text, pattern):
 
 
 def expected():
-    """Give what each row has to say."""
+    """Return what each row has to say."""
     return [
         (s.monitor, *(number(m.value, 3) if m.defined else None for m in (s.value, s.low, s.high)))
         for one in FOUND.sections
@@ -55,12 +58,12 @@ NUMBER = r"([<>]?-?\d\.\d{3})"
 
 
 def test_the_table_has_the_numbers():
-    assert rows(PLAIN, rf"^[*= ]  (.*?) +{NUMBER}  {NUMBER} to {NUMBER}") == expected()
+    assert rows(PLAIN, rf"^[*=? ]  (.*?) +{NUMBER}  {NUMBER} to {NUMBER}") == expected()
 
 
 def test_markdown_has_the_same_numbers():
     text = render_comparison(FOUND, "markdown").replace("\\", "")
-    assert rows(text, rf"^\| [*=]? \| (.*?) \| {NUMBER} \| {NUMBER} to {NUMBER} \|") == expected()
+    assert rows(text, rf"^\| [*=?]? \| (.*?) \| {NUMBER} \| {NUMBER} to {NUMBER} \|") == expected()
 
 
 def test_latex_has_the_same_numbers():
@@ -69,7 +72,7 @@ def test_latex_has_the_same_numbers():
         text = text.replace(escaped, plain)
     for name in (r"\textless{}", r"\textgreater{}"):
         text = text.replace(name, "<" if "less" in name else ">")
-    assert rows(text, rf"^[*=]? ?& (.*?) & {NUMBER} & {NUMBER} to {NUMBER} &") == expected()
+    assert rows(text, rf"^[*=?]? ?& (.*?) & {NUMBER} & {NUMBER} to {NUMBER} &") == expected()
 
 
 def test_csv_has_them_unrounded():
@@ -104,7 +107,7 @@ def test_json_has_everything_and_no_nan():
     assert noise["ranks"]["good"] == 1.0
     same_text(noise["counts_as_0"])
     same_text(noise["left_out"])
-    assert all(0 <= pair["p_holm"] <= 1 for pair in noise["pairs"])
+    assert all(0 <= pair["p"] <= 1 for pair in noise["pairs"])
     assert novelty["ranks"] is shift["ranks"] is None
     assert "1 of 1 sets" in novelty["why_no_ranks"]
 
@@ -145,7 +148,7 @@ def test_what_is_left_out_and_what_counts_as_0_is_told_once():
 
 def test_the_legend_names_alpha_the_method_and_the_correction():
     lines = legend(compare(alpha=0.1))
-    assert "(alpha 0.1, Holm's correction)" in lines[0]
+    assert "(alpha 0.1, corrected for all pairs of monitors)" in lines[0]
     same_text(lines[1])
     assert "Wilcoxon's signed-rank test" in lines[2]
     single = legend(compare(make_run(faults=[FOG])))
@@ -153,18 +156,18 @@ def test_the_legend_names_alpha_the_method_and_the_correction():
 
 
 def test_marks_and_words():
-    first, *others = FOUND.sections[0].standings
-    assert cells(first, True)[0] == "*"
-    assert cells(first, True)[-1] == "", "the best has no p"
-    told = {s.monitor: cells(s, False) for s in others}
+    noise = FOUND.sections[0]
+    assert cells(noise, 0)[0] == "*"
+    assert cells(noise, 0)[-1] == "", "the best has no p"
+    told = {s.monitor: cells(noise, place) for place, s in enumerate(noise.standings)}
     assert told["never"] == ("", "never", DASH, "undefined", "")
     assert told["broken"] == ("", "broken", DASH, "failed", "")
-    assert told["inverted"][0] == ""
+    assert told["inverted"][0] == "?", "200 replicates tell none of these monitors apart"
     twins = compare(make_run(rates={"one": (0.05, 0.5), "other": (0.06, 0.5)}, faults=[FOG]))
-    second = twins.sections[0].standings[1]
-    assert second.like_best
-    assert cells(second, False)[0] == "="
-    assert cells(second, False)[-1] not in {"", "0"}
+    (fog,) = twins.sections
+    assert fog.standings[1].like_best
+    assert cells(fog, 1)[0] == "="
+    assert cells(fog, 1)[-1] not in {"", "0"}
 
 
 def test_only_0_and_1_look_like_it():
@@ -172,9 +175,128 @@ def test_only_0_and_1_look_like_it():
         make_run(rates={"a": (0.0, 1.0), "b": (0.001, 0.999)}, n_ood=4000, faults=[FOG]),
         measure="specific.recall",
     )
-    first, second = shown.sections[0].standings
-    assert cells(first, True)[2:4] == ("1.000", DASH)
-    assert cells(second, False)[2] in {"0.998", "0.999", ">0.999"}
+    (fog,) = shown.sections
+    assert cells(fog, 0)[2:4] == ("1.000", DASH)
+    assert cells(fog, 1)[2] in {"0.998", "0.999", ">0.999"}
+
+
+RANKED = [one.ranks for one in FOUND.conclusions if not isinstance(one.ranks, Undefined)]
+
+
+def unescaped(text):
+    for escaped, plain in (("\\textless{}", "<"), ("\\textgreater{}", ">"), ("$-$", "-")):
+        text = text.replace(escaped, plain)
+    return re.sub(r"\\([_*|<>%&{}#])", r"\1", text)
+
+
+def rows_of_ranks(text):
+    """Take the rows of mean ranks apart: the name, the mean rank, and each p."""
+    for line in text.splitlines():
+        parts = re.fullmatch(r"[ |]*\d+ (\S.*?)[ |&]+(\d+\.\d\d)\b(.*)", line)
+        if parts:
+            yield parts[1], parts[2], *re.findall(r"(?:[<>] )?\d\.\d+", parts[3])
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex"])
+def test_mean_ranks_and_p_of_each_pair_are_told(style):
+    found = list(rows_of_ranks(unescaped(render_comparison(FOUND, style))))
+    expected = []
+    for ranks in RANKED:
+        for place, monitor in enumerate(ranks.monitors):
+            p = [p_cell(ranks.pair(monitor, above).p_holm) for above in ranks.monitors[:place]]
+            expected.append((monitor, f"{ranks.mean_ranks[place]:.2f}", *p))
+    assert len(expected) == 2 * 5
+    assert found == expected
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex"])
+def test_what_all_ranks_tell_is_told(style):
+    text = " ".join(unescaped(render_comparison(FOUND, style, width=300)).split())
+    for ranks in RANKED:
+        chi_squared, distance = ranks.friedman.chi_squared.value, ranks.critical_difference
+        assert f"chi-squared(4) = {chi_squared:.2f}" in text
+        assert f"{ranks.friedman}; critical difference {distance:.3f}" in text
+    alone = compare(make_run(faults=[FOG]))
+    assert "critical difference" not in render_comparison(alone, style)
+
+
+def test_where_columns_are_too_many_p_beside_the_first_is_shown():
+    rates = {f"m{i}": (0.05, 0.9 - 0.06 * i) for i in range(12)}
+    found = compare(make_run(rates=rates, faults=FAULTS[:7]))
+    (only,) = [one.ranks for one in found.conclusions]
+    text = render_comparison(found, width=100)
+    beside_first = [p_cell(only.pair(only.monitors[0], m).p_holm) for m in only.monitors[1:]]
+    assert [row[2:] for row in rows_of_ranks(text)] == [(), *((p,) for p in beside_first)]
+    same_text(line for line in text.splitlines() if "mean ranks" in line or "p of all pairs" in line)
+    wide = render_comparison(found, width=200)
+    assert [len(row) for row in rows_of_ranks(wide)] == [2 + place for place in range(12)]
+
+
+def beside(control="mid_dling", **options):
+    run = make_run(rates=RATES, faults=FAULTS, failed=["broken"])
+    return compare_runs([run], **{"by": "category", "control": control, "replicates": 400} | options)
+
+
+def test_beside_a_control_marks_follow_the_question():
+    noise = beside().sections[0]
+    marks = {each.monitor: cells(noise, place)[0] for place, each in enumerate(noise.standings)}
+    told = {"good": "+", "mid_dling": "*", "50 % & {more}": "=", "inverted": "-", "never": "", "broken": ""}
+    assert marks == told
+    same_text(legend(beside())[:3])
+    same_text(title(beside()))
+    lower = beside(measure="specific.fnr").sections[0]
+    assert [cells(lower, place)[0] for place in range(3)] == ["+", "*", "-"]
+    few = beside(replicates=100).sections[0]
+    assert {cells(few, place)[0] for place in range(4)} == {"?", "*"}
+    same_text(legend(beside(replicates=100))[0])
+
+
+def test_beside_a_control_a_p_stands_in_each_row_but_its_own():
+    found = beside()
+    ranks = found.conclusions[0].ranks
+    expected = [
+        (m, f"{mean:.2f}", *([] if m == "mid_dling" else [p_cell(ranks.pair(m, "mid_dling").p_holm)]))
+        for m, mean in zip(ranks.monitors, ranks.mean_ranks, strict=True)
+    ]
+    assert list(rows_of_ranks(render_comparison(found)))[:5] == expected
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_each_table_alone_in_every_format(table):
+    frame = getattr(FOUND, table)
+    read = pd.read_csv(io.StringIO(render_table(FOUND, table, "csv")))
+    told = json.loads(render_table(FOUND, table, "json"))
+    assert len(read) == len(told) == len(frame) > 0
+    for name in frame.select_dtypes("float64"):
+        assert read[name].to_numpy() == pytest.approx(frame[name].to_numpy(), nan_ok=True)
+        assert [row[name] for row in told] == [None if math.isnan(value) else value for value in frame[name]]
+    for style in ("table", "markdown", "latex"):
+        text = unescaped(render_table(FOUND, table, style, width=80))
+        names = [name for name in ("monitor", "first", "second", "category") if name in frame]
+        assert all(str(value) in text for name in names for value in frame[name])
+    plain = render_table(FOUND, table, "table", width=80)
+    assert max(map(len, plain.splitlines())) <= 80
+    assert "…" not in plain
+    same_text(plain)
+
+
+@pytest.mark.parametrize("table", ["ranks", "tests", "pairs"])
+def test_a_table_without_rows_says_why(table):
+    single = compare(make_run(faults=[FOG], rates={"good": (0.05, 0.8), "never": (0.0, 0.0)}))
+    for style in ("table", "markdown", "latex"):
+        same_text(render_table(single, table, style))
+    assert render_table(single, table, "json") == "[]\n"
+    assert render_table(single, table, "csv").count("\n") == 1
+
+
+def test_reasons_stand_in_csv_in_the_order_that_they_are_given():
+    rates = {"always": (1.0, 1.0), "never": (0.0, 0.0), "good": (0.05, 0.8)}
+    found = compare(make_run(faults=[FOG], rates=rates), measure="specific.fnr")
+    table = csv.DictReader(io.StringIO(render_comparison(found, "csv")))
+    for row, standing in zip(table, found.sections[0].standings, strict=True):
+        measures = (getattr(standing, name) for name in ("value", "low", "high", "p"))
+        reasons = dict.fromkeys(measure.reason for measure in measures if not measure.defined)
+        assert row["why"] == "; ".join(reasons)
 
 
 def test_titles():
@@ -226,8 +348,9 @@ def test_latex_is_escaped_and_its_braces_match():
     assert "$-$0." in text
     body = re.sub(r"\\[{}\\]", "", text)
     assert body.count("{") == body.count("}")
-    table = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in table} == {len(HEADINGS) - 1}
+    for table in re.findall(r"\\begin{tabular}{([lr]+)}\n(.*?)\\end{tabular}", text, re.DOTALL):
+        rows = [line for line in table[1].splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
+        assert {len(re.findall(r"(?<!\\)&", line)) for line in rows} == {len(table[0]) - 1}
     assert not re.search(r"(?<!\\)[%#_](?!.*booktabs)", text.split("\n", 1)[1])
 
 

@@ -12,7 +12,7 @@ from farm.errors import ParameterError
 from farm.measures.measure import Measure, undefined
 from farm.report.critical_difference import draw_critical_difference
 from farm.statistics.ranks import compare_ranks
-from farm.statistics.table import SetTable
+from farm.statistics.table import full_table
 from tests.wording import refused, same_text
 
 A_SET = "one faultload at one severity on one workload"
@@ -22,12 +22,12 @@ def make_comparison(k=4, n=12, spread=3.0, higher_is_better=True, zeroed=0, alph
     values = np.random.default_rng(0).normal(size=(n, k)) + np.linspace(0, spread, k)
     cells = {(f"set{i}", f"{name}{j}"): Measure(float(values[i, j])) for i in range(n) for j in range(k)}
     cells |= {(f"set{i}", f"{name}0"): undefined("no alarm") for i in range(zeroed)}
-    table = SetTable.of(cells, "specific.mcc", higher_is_better=higher_is_better, a_set_is=A_SET)
-    return compare_ranks(table.resolve(), alpha)
+    table = full_table(cells, "specific.mcc", higher_is_better=higher_is_better, a_set_is=A_SET)
+    return compare_ranks(table, alpha)
 
 
 def words(path):
-    """Give all the text of an SVG: each line is drawn as paths, below a comment with its letters."""
+    """Return all the text of an SVG: each line is drawn as paths, below a comment with its letters."""
     return " ".join(re.findall(r"<!-- (.*?) -->", path.read_text(), flags=re.DOTALL)).replace("\xa0", " ")
 
 
@@ -63,9 +63,18 @@ def test_undefined_values_have_a_footnote(drawn):
 
 
 def test_says_where_no_difference_is_shown(drawn):
-    comparison = make_comparison(n=3, spread=0.0)
+    comparison = make_comparison(spread=0.0)
     assert not comparison.any_differ
     same_text(words(drawn(comparison)))
+
+
+def test_too_few_sets_join_all_and_are_said(drawn):
+    """By themselves Friedman's test and the critical difference would tell the first from the last."""
+    comparison = make_comparison(k=3, n=3, spread=9.0)
+    assert comparison.mean_ranks[-1] - comparison.mean_ranks[0] > comparison.critical_difference
+    text = words(drawn(comparison))
+    same_text(text)
+    assert "the monitors differ" not in text
 
 
 @pytest.mark.parametrize(("suffix", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("PDF", b"%PDF")])

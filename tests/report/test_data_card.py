@@ -10,8 +10,8 @@ from PIL import Image
 
 from farm.api import ArrayImages, Split, Workload
 from farm.cli import main
-from farm.report.contact_sheet import SAMPLES, contact_sheet, samples
 from farm.report.data_card import card_lines, data_card
+from farm.report.pictures import SAMPLES, contact_sheet, samples
 from tests.wording import same_text
 
 

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from farm.errors import DataError, ParameterError
 from farm.measures.measure import Measure, undefined
-from farm.statistics.full_table import FullTable
-from farm.statistics.table import Missing, SetTable, Undefined
+from farm.statistics.table import FullTable, Missing, Undefined, full_table
 from tests.wording import refused, same_text
 
 NO_ALARM = undefined("no alarm")
@@ -18,11 +17,11 @@ CELLS = st.one_of(
 )
 
 
-def table(rows, **options):
+def resolved(rows, undefined="zero", **options):
     """Make a table from one row a set; the monitors are a, b, c."""
     names = "abc"[: len(rows[0])]
     cells = {(f"set{i}", m): _cell(x) for i, row in enumerate(rows) for m, x in zip(names, row, strict=True)}
-    return SetTable.of(cells, "mcc", **options)
+    return full_table(cells, "mcc", undefined=undefined, **options)
 
 
 def _cell(x):
@@ -30,7 +29,7 @@ def _cell(x):
 
 
 def test_a_full_table_stays_as_it_is():
-    full = table([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], a_set_is="one faultload").resolve()
+    full = resolved([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], a_set_is="one faultload")
     assert full.values == ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
     assert (full.sets, full.monitors) == (("set0", "set1", "set2"), ("a", "b"))
     assert (full.measure, full.a_set_is, full.higher_is_better) == ("mcc", "one faultload", True)
@@ -38,7 +37,7 @@ def test_a_full_table_stays_as_it_is():
 
 
 def test_undefined_counts_as_zero_unless_asked_otherwise_and_is_marked_and_counted():
-    full = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, NO_ALARM]]).resolve()
+    full = resolved([[0.1, NO_ALARM], [0.3, 0.4], [0.5, NO_ALARM]])
     assert full.values == ((0.1, 0.0), (0.3, 0.4), (0.5, 0.0))
     assert [(z.set_name, z.monitor, z.reason) for z in full.zeroed] == [
         ("set0", "b", "no alarm"),
@@ -48,43 +47,61 @@ def test_undefined_counts_as_zero_unless_asked_otherwise_and_is_marked_and_count
 
 
 def test_undefined_can_drop_its_set_for_all_monitors():
-    full = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]]).resolve("drop")
+    full = resolved([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]], "drop")
     assert full.sets == ("set1", "set2")
     same_text(full.notes)
 
 
+GONE = Missing()
+
+
+def test_a_yardstick_that_alone_would_cost_sets_is_left_out_itself():
+    rows = [[0.1, 0.2, 0.3], [0.2, 0.3, GONE], [0.3, 0.4, GONE]]
+    full = resolved(rows, yardsticks=["c"])
+    assert (full.sets, full.monitors) == (("set0", "set1", "set2"), ("a", "b"))
+    same_text(full.notes)
+    assert isinstance(resolved(rows), Undefined), "what is no yardstick costs its sets"
+
+
+def test_a_yardstick_that_costs_nothing_or_is_needed_stays():
+    anyway = resolved([[0.1, 0.2, 0.3], [0.2, 0.3, 0.1], [0.3, GONE, GONE]], yardsticks=["c"])
+    assert (anyway.sets, anyway.monitors) == (("set0", "set1"), ("a", "b", "c"))
+    one_other = resolved([[0.1, 0.2], [0.2, 0.3], [0.3, GONE]], yardsticks=["b"])
+    assert (one_other.sets, one_other.monitors) == (("set0", "set1"), ("a", "b"))
+
+
 def test_undefined_can_be_an_error():
     with refused(DataError):
-        table([[0.1, NO_ALARM], [0.3, 0.4]]).resolve("error")
+        resolved([[0.1, NO_ALARM], [0.3, 0.4]], "error")
 
 
 def test_zero_is_refused_where_it_would_be_the_best_value():
-    rows = table([[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]], higher_is_better=False)
+    rows = [[0.1, NO_ALARM], [0.3, 0.4], [0.5, 0.6]]
     with refused(ParameterError):
-        rows.resolve()
-    assert not rows.resolve("drop").higher_is_better
+        resolved(rows, higher_is_better=False)
+    assert not resolved(rows, "drop", higher_is_better=False).higher_is_better
 
 
 @pytest.mark.parametrize("convention", ["zero", "drop", "error"])
 def test_a_missing_cell_drops_its_set_whatever_undefined_counts_as(convention):
-    full = table([[0.1, Missing("failed: out of memory")], [0.3, 0.4], [0.5, 0.6]]).resolve(convention)
+    full = resolved([[0.1, Missing("failed: out of memory")], [0.3, 0.4], [0.5, 0.6]], convention)
     assert full.sets == ("set1", "set2")
     same_text(full.notes)
 
 
 def test_a_monitor_missing_everywhere_is_left_out_and_costs_no_set():
-    full = table([[0.1, Missing(), 0.2], [0.3, Missing(), 0.4]]).resolve()
+    full = resolved([[0.1, Missing(), 0.2], [0.3, Missing(), 0.4]])
     assert (full.sets, full.monitors) == (("set0", "set1"), ("a", "c"))
     same_text(full.notes)
 
 
 def test_a_cell_that_was_not_given_is_missing():
     cells = {("x", "a"): Measure(0.1), ("x", "b"): Measure(0.2), ("y", "b"): Measure(0.3)}
-    assert SetTable.of(cells, "mcc").cells[1][0] == Missing("was not run")
+    assert full_table(cells, "mcc").notes == ("1 of 2 sets left out (y): 'a' was not run",)
 
 
 def test_long_lists_in_notes_are_cut_and_counted():
-    full = table([[0.1, NO_ALARM]] * 8).resolve()
+    full = resolved([[0.1, NO_ALARM]] * 8)
     same_text(full.notes)
 
 
@@ -99,25 +116,23 @@ def test_long_lists_in_notes_are_cut_and_counted():
     ],
 )
 def test_fewer_than_two_of_either_is_undefined_and_never_guessed(rows, few):
-    result = table(rows).resolve()
+    result = resolved(rows)
     assert isinstance(result, Undefined)
     assert result.reason == f"mcc: {few} are left to compare; two of each are needed"
 
 
 def test_nothing_at_all_is_undefined():
-    assert isinstance(SetTable.of({}, "mcc").resolve(), Undefined)
-    assert isinstance(SetTable("mcc", (), ("a", "b"), ()).resolve(), Undefined)
+    assert isinstance(full_table({}, "mcc"), Undefined)
 
 
 def test_an_undefined_result_still_says_what_was_left_out():
-    result = table([[0.1, NO_ALARM], [0.2, 0.3]]).resolve("drop")
+    result = resolved([[0.1, NO_ALARM], [0.2, 0.3]], "drop")
     same_text(result.notes)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6), st.sampled_from(["zero", "drop"]))
 def test_every_cell_is_kept_or_accounted_for(rows, convention):
-    given_table = table([list(row) for row in rows])
-    result = given_table.resolve(convention)
+    result = resolved(rows, convention)
     if isinstance(result, Undefined):
         return
     assert len(result.sets) + len(result.dropped_sets) == len(rows)
@@ -125,7 +140,7 @@ def test_every_cell_is_kept_or_accounted_for(rows, convention):
     zeroed = {(z.set_name, z.monitor) for z in result.zeroed}
     for i, name in enumerate(result.sets):
         for j, monitor in enumerate(result.monitors):
-            cell = given_table.cells[given_table.sets.index(name)]["abc".index(monitor)]
+            cell = rows[int(name.removeprefix("set"))]["abc".index(monitor)]
             assert isinstance(cell, Measure)
             assert ((name, monitor) in zeroed) == (not cell.defined)
             assert result.values[i][j] == (cell.value if cell.defined else 0.0)
@@ -133,7 +148,7 @@ def test_every_cell_is_kept_or_accounted_for(rows, convention):
 
 def test_infinite_values_are_refused():
     with refused(DataError):
-        table([[math.inf, 0.2], [0.3, 0.4]])
+        resolved([[math.inf, 0.2], [0.3, 0.4]])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -149,10 +164,8 @@ def test_shapes_and_names_are_checked():
         FullTable("mcc", ("x", "y"), ("a", "b"), ((0.1, 0.2),))
     with refused(DataError):
         FullTable("mcc", ("x",), ("a", "b"), ((0.1, 0.2),))
-    with refused(DataError):
-        SetTable("mcc", ("x", "y"), ("a",), ((Measure(0.1),),))
 
 
 def test_an_unknown_convention_gets_a_suggestion():
     with refused(ParameterError):
-        table([[0.1, 0.2], [0.3, 0.4]]).resolve("zeros")
+        resolved([[0.1, 0.2], [0.3, 0.4]], "zeros")

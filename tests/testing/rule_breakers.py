@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -831,6 +832,18 @@ class WritesToImages(Plain):
             images = images.base
         images[...] = 0
         return super()._score(observation)
+
+
+class ReadsInSecret(Plain):
+    """The greatest logit.
+
+    >>> 1
+    1
+    """
+
+    def _fit(self, data: FitData) -> State:
+        (Path(__file__).parents[2] / ("pyproject" + ".toml")).read_bytes()
+        return super()._fit(data)
 
 
 class Prints(Plain):

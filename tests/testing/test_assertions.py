@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from farm.check.criteria_file import parse_criteria
-from farm.check.measures import GATED
-from farm.check.verdict import Judged, judge_criteria
 from farm.errors import ExperimentError, ParameterError, UnknownNameError
-from farm.measures.intervals import wilson
-from farm.readouts import Readouts
-from farm.testing import assert_monitor, assertions, here
+from farm.gate.criteria_file import parse_criteria
+from farm.gate.measures import GATED
+from farm.gate.verdict import CriterionVerdict, judge_criteria
+from farm.measures.measure import wilson
+from farm.store.readouts import Readouts
+from farm.testing import assert_monitor, assertions, plugin
 from farm.testing.benchmark import Benchmark
 from farm.testing.fakes import FakeMonitor
 from farm.testing.mistakes import task_of
@@ -28,34 +28,34 @@ NAMES = ("energy", "max-softmax")
 
 @pytest.fixture(scope="module")
 def tiny() -> Benchmark:
-    """Give the benchmark of all tests here."""
+    """Return the benchmark of all tests here."""
     return tiny_benchmark()
 
 
 @pytest.fixture
 def run(tiny: Benchmark) -> Readouts:
-    """Give a run with two monitors."""
+    """Return a run with two monitors."""
     return tiny.run(*NAMES)
 
 
 @pytest.fixture(autouse=True)
 def in_no_test(tiny: Benchmark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let it seem that no test runs, and that the tiny benchmark is the embedded one."""
-    monkeypatch.setattr(here, "_item", lambda: None)
+    monkeypatch.setattr(plugin, "_running", [])
     monkeypatch.setattr(assertions, "benchmark_here", lambda: tiny)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def failure(of: object, bound: float = 0.999) -> str:
-    """Give the message of an assertion that fails."""
+    """Return the message of an assertion that fails."""
     with pytest.raises(AssertionError) as raised:
         of.at_least(bound)  # type: ignore[attr-defined]
     return str(raised.value)
 
 
-def judge(run: Readouts, name: str, criterion: str, **options: object) -> Judged:
-    """Give the gate's own verdict."""
+def judge(run: Readouts, name: str, criterion: str, **options: object) -> CriterionVerdict:
+    """Return the gate's own verdict."""
     (judged,) = judge_criteria(
         [run], parse_criteria({"criteria": [criterion], "monitors": [name], **options}, "f")
     )
@@ -220,7 +220,7 @@ def test_the_next_words_are_offered() -> None:
 @pytest.mark.parametrize("measure", GATED)
 def test_each_measure_has_a_task_or_is_a_cost(measure: str) -> None:
     task = task_of(measure)
-    assert (task is None) == (GATED[measure].kind in ("time", "bytes"))
+    assert (task is None) == (GATED[measure].kind in ("time", "bytes", "drift"))
     if measure.startswith(("overall.", "specific.")):
         assert measure.startswith(f"{task}.")
 

@@ -10,9 +10,8 @@ import pytest
 
 from farm.api import Monitor, Observation
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, UnknownNameError
-from farm.testing.benchmark import REMEMBERED, Benchmark, made
+from farm.testing.benchmark import EXPERIMENT, REMEMBERED, Benchmark, benchmark_of, made, small_benchmark
 from farm.testing.fakes import FakeMonitor, doubt, tiny_workload
-from farm.testing.small_benchmark import EXPERIMENT, benchmark_of, small_benchmark
 from farm.testing.small_system import SmallSystem
 from tests.testing.tiny_benchmark import tiny_benchmark, write_tiny
 from tests.wording import refused
@@ -20,7 +19,7 @@ from tests.wording import refused
 
 @pytest.fixture(scope="module")
 def tiny() -> Benchmark:
-    """Give one for all tests; that this does no harm is what they test."""
+    """Return one for all tests; that this does no harm is what they test."""
     return tiny_benchmark()
 
 
@@ -168,7 +167,7 @@ def test_images_are_those_of_the_stream_in_the_order_asked_for(tiny: Benchmark) 
 
 
 def test_its_own_runs_are_told_from_others(tiny: Benchmark, tmp_path: Path) -> None:
-    from farm.readouts import Readouts
+    from farm.store.readouts import Readouts
 
     run = tiny.run("energy")
     assert tiny.made_stream_of(Readouts.load(run.save(tmp_path / "run")))

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from farm import registry
-from farm.api import Monitor, Needs, State
+from farm.api import Monitor, Needs, Observation, State
 from farm.errors import ParameterError
 from farm.testing import RULES, MonitorCheckError, Report, SmallSystem, check_monitor, check_monitors
-from farm.testing.fakes import FakeMonitor
+from farm.testing.fakes import FakeMonitor, doubt
+from farm.testing.new_process import Elsewhere
+from farm.testing.rules_scoring import scores_do_not_depend_on_the_batch
 from farm.testing.small_system import FAMILIAR, FRAMES, small_system
+from farm.testing.trial import Trial
 from tests.testing import rule_breakers as plant
 from tests.wording import refused, same_text
 
@@ -77,6 +80,7 @@ PLANTED: dict[type[Monitor], str] = {
     plant.SilencesNumpy: "leaves-settings-alone",
     plant.WritesToImages: "leaves-observations-alone",
     plant.Prints: "says-nothing",
+    plant.ReadsInSecret: "reads-what-it-declares",
     plant.Warns: "says-nothing",
 }
 ON_A_NETWORK = {
@@ -92,15 +96,20 @@ ON_A_NETWORK = {
 
 
 @pytest.fixture(scope="module")
-def reports() -> dict[str, Report]:
+def tiny_system() -> SmallSystem:
+    """Return a system that is made at once."""
+    return SmallSystem(
+        workload={"name": "farm.testing.fakes:TinySource"},
+        classifier={"name": "farm.testing.fakes:TinyModel"},
+    )
+
+
+@pytest.fixture(scope="module")
+def reports(tiny_system) -> dict[str, Report]:
     """All in one go: starting a process for each would take minutes; most on a system that is quick."""
     made = [cls() for cls in (plant.Good, *PLANTED)]
     for monitor in made:
         monitor.name = type(monitor).__name__
-    tiny = SmallSystem(
-        workload={"name": "farm.testing.fakes:TinySource"},
-        classifier={"name": "farm.testing.fakes:TinyModel"},
-    )
     announced, repaired = plant.OverridesScore(), plant.Good()
     announced.name, repaired.name = "announced", "repaired"
     expected = {
@@ -112,7 +121,7 @@ def reports() -> dict[str, Report]:
     on_a_network = [monitor for monitor in everything if type(monitor) in ON_A_NETWORK]
     others = [monitor for monitor in everything if type(monitor) not in ON_A_NETWORK]
     found = [
-        *check_monitors(others, system=tiny, expected_failures=expected),
+        *check_monitors(others, system=tiny_system, expected_failures=expected),
         *check_monitors(on_a_network),
     ]
     assert [vars(monitor) for monitor in everything] == before  # those given stay as they are
@@ -264,13 +273,29 @@ def test_random_monitors_have_no_direction_and_no_hints(reports) -> None:
     same_text(report["names-tell-it-nothing"].detail)
 
 
-def test_a_state_is_saved_whatever_its_arrays_are_called(tmp_path) -> None:
-    from farm.testing.new_process import load_arrays, save_arrays
+@pytest.mark.parametrize(
+    ("shifts", "remark"),
+    [
+        ({}, "bit for bit"),
+        ({"alone": 4e-6, "in sevens": 2e-6}, "at most 4e-06 of the scores' spread"),
+        ({"alone": 2e-6, "in sevens": 4e-6}, "at most 4e-06 of the scores' spread"),
+        ({"alone": 2e-6, "shuffled": 3e-6}, "at most 3e-06 of the scores' spread"),
+    ],
+)
+def test_the_remark_on_batches_tells_the_largest_difference(tiny_system, shifts, remark) -> None:
+    """Scores are shifted by so much of the width of their middle half, as the company is."""
+    place: dict[str, int] = {}
+    widths: list[float] = []
 
-    state: State = {"file": np.arange(3), "a/b": np.array(["x", "yy"]), "": np.array(True)}
-    save_arrays(tmp_path / "state.npz", state)
-    kept = load_arrays(tmp_path / "state.npz")
-    assert list(kept) == list(state)
-    for name, array in state.items():
-        np.testing.assert_array_equal(kept[name], array)
-        assert kept[name].dtype == array.dtype
+    def score(observation: Observation) -> np.ndarray:
+        after = np.diff([place[name] for name in observation.ids.tolist()])
+        company = "in sevens" if (after == 1).all() else "shuffled"
+        company = {1: "alone", len(place): "whole"}.get(len(observation), company)
+        return doubt(observation) + shifts.get(company, 0.0) * widths[0]
+
+    trial = Trial(FakeMonitor(score=score), tiny_system, Elsewhere())
+    sample = trial.observed.sample
+    place |= {name: i for i, name in enumerate(sample.ids.tolist())}
+    low, high = np.percentile(doubt(sample), [25, 75])
+    widths.append(high - low)
+    assert scores_do_not_depend_on_the_batch.check(trial) == remark

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from farm.config import parse_experiment
+from farm.config.experiment import parse_experiment
 from farm.testing.benchmark import Benchmark
 
 TINY: Mapping[str, Any] = {

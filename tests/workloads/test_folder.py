@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from farm.api import Context
-from farm.cache import DiskCache
 from farm.errors import DataError, ParameterError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
+from farm.store.cache import DiskCache
 from farm.workloads import decoding, image_files
 from farm.workloads.folder import Folder
 from tests.wording import refused, same_text
@@ -198,8 +198,8 @@ def test_a_share_that_would_have_no_effect_is_told(split_root) -> None:
 
 def test_opening_decodes_nothing_and_reads_one_header_at_most(root, monkeypatch) -> None:
     read = []
-    whole = image_files.read_bytes
-    monkeypatch.setattr(image_files, "read_bytes", lambda path: read.append(path) or whole(path))
+    whole = image_files.read_file
+    monkeypatch.setattr(image_files, "read_file", lambda path: read.append(path) or whole(path))
     workload = Folder(path=str(root))._load(Context())
     assert (len(workload.train), read) == (12, [])
     assert workload.shape == (3, 8, 8)
@@ -286,6 +286,22 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason(root, spoil) -> Non
 def test_a_truncated_file_of_any_format_is_noticed(root, suffix, keep) -> None:
     path = make.save(root / "stop" / f"cut.{suffix}", 3)
     path.write_bytes(path.read_bytes()[:keep])
+    with refused(DataError):
+        load(root)
+
+
+@pytest.mark.parametrize("suffix", ["bmp", "png"])
+def test_a_wide_image_has_no_more_bits_for_it(tmp_path, suffix) -> None:
+    for i in range(20):
+        make.save(tmp_path / "w" / CLASSES[i % 2] / f"{i}.{suffix}", i, height=4, width=300)
+    assert load(tmp_path / "w").shape == (3, 4, 300)
+
+
+def test_a_header_that_claims_more_pixels_than_its_file_can_hold_is_told_alone(root) -> None:
+    first = sorted(root.rglob("*.png"))[0]
+    first.unlink()
+    make.save(path := first.with_suffix(".ppm"), 999)
+    path.write_bytes(path.read_bytes().replace(b"8 8", b"7000 7000"))
     with refused(DataError):
         load(root)
 

@@ -7,7 +7,7 @@ import pytest
 
 from farm.api import Context
 from farm.errors import ParameterError
-from farm.testbed import Testbed
+from farm.run.testbed import Testbed
 from farm.workloads.noise import NoiseNormal, NoiseUniform
 from tests.wording import refused
 

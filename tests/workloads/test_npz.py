@@ -32,7 +32,7 @@ def arrays():
 
 @pytest.fixture
 def write(tmp_path, arrays):
-    """Give a function that writes the arrays with changes; `None` leaves one out."""
+    """Return a function that writes the arrays with changes; `None` leaves one out."""
 
     def make(name="signs.npz", save=np.savez, **changes):
         path = tmp_path / name

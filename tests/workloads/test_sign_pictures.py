@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from farm.api import Context
 from farm.workloads.sign_camera import choose_view
 from farm.workloads.sign_catalogue import ABROAD, HOME, Country
-from farm.workloads.sign_faces import draw_face
-from farm.workloads.sign_scenes import PLACES
+from farm.workloads.sign_scenes import PLACES, draw_face
 from farm.workloads.signs import Signs
 from tests.wording import same_text
 

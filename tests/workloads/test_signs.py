@@ -9,9 +9,8 @@ from farm.api import Context, Workload, WorkloadSource, check_workload, generato
 from farm.errors import ParameterError
 from farm.workloads.sign_camera import CROP_SIZE, choose_view, photograph
 from farm.workloads.sign_catalogue import ABROAD, HOME, PLATES
-from farm.workloads.sign_faces import draw_face
 from farm.workloads.sign_pictograms import PICTOGRAMS
-from farm.workloads.sign_scenes import LIGHTS, WEATHERS, make_scene
+from farm.workloads.sign_scenes import LIGHTS, WEATHERS, draw_face, make_scene
 from farm.workloads.signs import Signs, SignsAbroad
 from tests.wording import refused
 

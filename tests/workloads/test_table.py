@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from farm.api import Context
-from farm.cache import DiskCache
 from farm.errors import DataError, ParameterError
+from farm.store.cache import DiskCache
 from farm.workloads import image_files
 from farm.workloads.table import Table
 from tests.wording import refused, same_text
@@ -208,6 +208,11 @@ def test_masks_are_read_and_resized(frame, write, tmp_path) -> None:
     same_text(told)
 
 
+def test_a_box_may_begin_at_the_edge_of_its_image(frame, write) -> None:
+    workload = load(write(frame.assign(left=0, top=0, right=2, bottom=2)))
+    assert (workload.train.boxes[:, :2] == 0).all()
+
+
 def test_bad_boxes_are_told_at_once(frame, write) -> None:
     frame[["left", "top", "right", "bottom"]] = ["1", "1", "5", "5"]
     frame.loc[2, "left"] = "x"
@@ -285,8 +290,8 @@ def test_its_sizes_are_checked(german) -> None:
 
 def test_opening_reads_no_image(frame, write, german, monkeypatch) -> None:
     read = []
-    whole = image_files.read_bytes
-    monkeypatch.setattr(image_files, "read_bytes", lambda path: read.append(path) or whole(path))
+    whole = image_files.read_file
+    monkeypatch.setattr(image_files, "read_file", lambda path: read.append(path) or whole(path))
     Table(path=write(frame))._load(Context())
     train, test = german
     Table(path=str(train), test_path=f"{test}/GT-final_test.csv", size=[8, 8], channels=3)._load(Context())

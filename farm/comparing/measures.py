@@ -1,0 +1,84 @@
+"""What monitors can be compared by, and which end of each measure is the good one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from farm.errors import ExperimentError, suggestion
+from farm.judging.record import RANKED
+from farm.measures import Measure, undefined
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure by its place in a record, such as `overall.mcc`."""
+
+    name: str
+    higher_is_better: bool
+
+    @property
+    def depends_on_share(self) -> bool:
+        """Whether the same monitor has another value where the share of OOD instances is another."""
+        task, _, rate = self.name.rpartition(".")
+        return self.name not in RATES and (task, rate) not in {("specific", each) for each in RATES}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What has to be known of all instances: `label`, `is_ood`, or neither."""
+        if self.name in RANKED or self.name.startswith("specific."):
+            return ("is_ood",)
+        return () if self.name in ("coverage", "alarm_rate") else ("label",)
+
+    def of(self, record: Mapping[str, Any]) -> Measure:
+        """Take it out of a record.
+
+        Examples
+        --------
+        >>> measured("overall.fnr").of({"overall": {"fnr": None, "undefined": {"fnr": "no mistakes"}},
+        ...                             "undefined": {}})
+        Measure(value=nan, reason='no mistakes')
+        """
+        place: Mapping[str, Any] = record
+        *path, last = self.name.split(".")
+        for step in path:
+            why = place["undefined"].get(step)
+            if why is not None:
+                return undefined(why)
+            place = place[step]
+        value = place[last]
+        return undefined(place["undefined"][last]) if value is None else Measure(float(value))
+
+
+def _task(name: str) -> dict[str, bool]:
+    better = {"mcc": True, "precision": True, "recall": True, "micro_f1": True, "weighted_f1": True}
+    worse = {"error": False, "fpr": False, "fnr": False}
+    return {f"{name}.{measure}": higher for measure, higher in (better | worse).items()}
+
+
+RATES = ("fpr", "fnr", "recall", "auroc", "fpr_at_95_tpr")
+"""Of ID or of OOD instances alone, or of pairs of both: the share of OOD is no matter."""
+
+MEASURES: Mapping[str, bool] = {
+    **_task("overall"),
+    **_task("specific"),
+    "auroc": True,
+    "aupr": True,
+    "fpr_at_95_tpr": False,
+    "system_mcc": True,
+    "coverage": True,
+    "alarm_rate": False,
+    "accepted_accuracy": True,
+    "safety_gain": True,
+    "residual_hazard": False,
+    "availability_cost": False,
+}
+"""Each measure, and whether higher is better."""
+
+
+def measured(name: str) -> Measured:
+    """Find a measure by its name."""
+    if name not in MEASURES:
+        raise ExperimentError(f"--measure '{name}' is not known; {suggestion(name, MEASURES)}")
+    return Measured(name, MEASURES[name])

@@ -1,0 +1,159 @@
+"""The pieces of an experiment, each as its file says it: components, calibration, faults, the stream."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from farm import api, registry
+from farm.api import ORDERS
+from farm.errors import ExperimentError
+
+NO_FAULT = "none"
+"""What experiments call a stream without faults."""
+
+
+class Strict(BaseModel):
+    """What has just the keys that it declares, each of its own type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _visible_name(name: str | None) -> str | None:
+    if name is None or name.strip():
+        return name
+    raise ValueError(f"is {name!r}; expected a name")
+
+
+class ComponentSpec(BaseModel):
+    """A component by name; every other key is one of its parameters."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+
+    name: str
+    alias: Annotated[str | None, AfterValidator(_visible_name)] = Field(default=None, alias="as")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_serializer(mode="wrap")
+    def _with_every_parameter(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A parameter that is null stays: to leave it out would mean its default."""
+        nulls = {key: None for key, value in self.parameters.items() if value is None}
+        return {**handler(self), **nulls}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The component's parameters that the experiment sets."""
+        return dict(self.model_extra or {})
+
+    def make(self, kind: registry.Kind) -> api.Component:
+        """Make the component."""
+        return registry.make(kind, self.name, self.parameters, self.alias, other_keys=self.own_keys())
+
+    @classmethod
+    def own_keys(cls) -> list[str]:
+        """Return the keys that are no parameters."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+class CalibrationSpec(Strict):
+    """How thresholds are set: see `farm.api.CalibrationRule`."""
+
+    method: str = "id-quantile"
+    accept: float = 0.95
+    threshold: float | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An acceptance that the method would not use is left out, unless somebody wrote it."""
+        values: dict[str, Any] = handler(self)
+        if not self._uses_acceptance and "accept" not in self.model_fields_set:
+            values.pop("accept", None)
+        return values
+
+    @property
+    def _uses_acceptance(self) -> bool:
+        return self.method in ("id-quantile", "per-class")
+
+    def rule(self) -> api.CalibrationRule:
+        """Make the rule, which checks the values."""
+        if "accept" in self.model_fields_set and not self._uses_acceptance:
+            raise ExperimentError(
+                f"calibration.accept is {self.accept}, which method '{self.method}' would not use; "
+                "leave it out"
+            )
+        return api.CalibrationRule(self.method, self.accept, self.threshold)
+
+
+class MonitorSpec(ComponentSpec):
+    """A monitor by name, with a calibration, a policy and a fallback of its own where it wants them."""
+
+    calibration: CalibrationSpec | None = None
+    policy: ComponentSpec | None = None
+    fallback: ComponentSpec | None = None
+
+
+class FaultSpec(ComponentSpec):
+    """A faultload by name, at one severity.
+
+    `share` is its part of the OOD instances beside other faults; `both` applies it to ID and OOD instances
+    alike, after all others.
+    """
+
+    severity: float | None = Field(default=None, gt=0, strict=True)
+    share: float = Field(default=1.0, gt=0, le=1e6, strict=True)
+    both: bool = Field(default=False, strict=True)
+
+
+def as_faults(value: Any) -> Any:
+    """Write what an experiment says of its faults as a list: one, several, or none."""
+    if value in (None, NO_FAULT):
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _length(value: Any) -> Any:
+    if value in (None, "endless") or (type(value) is int and value >= 1):
+        return value
+    raise ValueError(f"is {value!r}; expected a whole number of at least 1, or 'endless'")
+
+
+class OrderSpec(ComponentSpec):
+    """The order of a stream: `shuffled`, `sequential`, or a schedule by name."""
+
+
+class StreamSpec(Strict):
+    """What the stream is made of; or a benchmark set that was written to disk."""
+
+    order: OrderSpec = Field(default=OrderSpec(name="shuffled"), strict=False)
+    ood_share: float | None = None
+    length: Annotated[Any, AfterValidator(_length)] = None
+    benchmark: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Beside a benchmark nothing else has an effect, not even what it is by default."""
+        return {"benchmark": self.benchmark} if self.benchmark else handler(self)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.benchmark and (unused := sorted(self.model_fields_set - {"benchmark"})):
+            raise ValueError(f"'{unused[0]}' has no effect beside benchmark, which is a stream already")
+        timed = self.order.name not in ORDERS
+        if timed and self.ood_share is not None:
+            raise ValueError("'ood_share' has no effect on a stream with time; give its order a share")
+        if self.length == "endless" and not timed:
+            raise ValueError(f"length is 'endless'; a stream in the order '{self.order.name}' has an end")
+        return self

@@ -1,0 +1,195 @@
+"""What a criterion can be about: of each measure what it needs, what values it has, and which end is good."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from farm.comparing.measures import MEASURES, measured
+from farm.errors import suggestion
+
+Kind: TypeAlias = Literal[
+    "rate",
+    "drift",
+    "mcc",
+    "f1",
+    "auroc",
+    "ranking",
+    "multiclass",
+    "time",
+    "delay",
+    "misses",
+    "false_alarms",
+    "bytes",
+]
+"""How a measure comes about: what has one kind is bounded in one way."""
+Need: TypeAlias = Literal[
+    "id",
+    "ood",
+    "labels",
+    "answers",
+    "scores",
+    "reference",
+    "monitor_times",
+    "classifier_times",
+    "episodes",
+    "bytes",
+]
+"""What the readouts must have: `labels` of all instances, `answers` where some class is the right answer."""
+Side: TypeAlias = Literal["id", "ood"]
+
+SIDES: tuple[Side, ...] = ("id", "ood")
+ALONG_TIME: tuple[Kind, ...] = ("delay", "misses", "false_alarms")
+"""What is measured along whole streams, in their order."""
+PAIRED: tuple[Kind, ...] = ("rate", "mcc", "f1")
+"""What follows from alarms and decisions alone, all that a baseline keeps of each instance."""
+DRAWN: tuple[Kind, ...] = (*PAIRED, "auroc")
+"""What is bounded by draws of tracks."""
+CLASSIFIER = "the classifier"
+"""What stands in a monitor's place where a measure is not of monitors."""
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A measure that the gate knows.
+
+    Examples
+    --------
+    >>> GATED["specific.fpr"].refuses("ood")
+    'specific.fpr is a share of ID instances'
+    >>> GATED["specific.fpr"].refuses("id") is None
+    True
+    """
+
+    name: str
+    kind: Kind
+    higher_is_better: bool
+    lowest: float = 0.0
+    highest: float = 1.0
+    needs: frozenset[Need] = frozenset()
+    measured: bool = False
+    """Whether it is read off rather than inferred: only then can a value at the best end be shown."""
+
+    @property
+    def best(self) -> float:
+        """The best value there is."""
+        return self.highest if self.higher_is_better else self.lowest
+
+    @property
+    def worst(self) -> float:
+        """The worst value there is."""
+        return self.lowest if self.higher_is_better else self.highest
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its values can be told in per cent."""
+        return (self.lowest, self.highest) == (0.0, 1.0)
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether a criterion must say which of its values is meant, such as `p99`."""
+        return self.kind in ("time", "delay")
+
+    @property
+    def of_monitors(self) -> bool:
+        """Whether each monitor has its own value."""
+        return "classifier_times" not in self.needs
+
+    @property
+    def sides(self) -> list[Side]:
+        """The sides that a stream must have; a measure that needs one is a share of its instances."""
+        return [side for side in SIDES if side in self.needs]
+
+    def has_statistic(self, statistic: str) -> bool:
+        """Whether one of its values is called so."""
+        if self.kind == "time" and statistic in ("mean", "max"):
+            return True
+        quantile = re.fullmatch(r"p(\d\d(?:\.\d{1,3})?)", statistic, re.ASCII)
+        return quantile is not None and 50 <= float(quantile[1]) <= 99.9
+
+    def refuses_statistic(self, statistic: str | None) -> str | None:
+        """Say why it has no value that is called so, or needs one that is said; None if all is well."""
+        if not self.is_distribution:
+            asked = f"{self.name}.{statistic}"
+            return None if statistic is None else f"'{asked}' is not known; {suggestion(asked, [self.name])}"
+        known = f"p50 to p99.9{', mean or max' if self.kind == 'time' else ''}"
+        if statistic is None:
+            each = "instance" if self.kind == "time" else "onset"
+            which = f"say which is meant: {known}, such as '{self.name}.p99'"
+            return f"'{self.name}' has a value for each {each}; {which}"
+        if self.has_statistic(statistic):
+            return None
+        return f"'{statistic}' of {self.name} is not known; expected {known}"
+
+    def refuses(self, side: Side | None) -> str | None:
+        """Say why it cannot be judged on one side of a stream; None if it can."""
+        if side is None:
+            return None
+        if self.kind in ALONG_TIME:
+            return f"{self.name} is measured along whole streams"
+        if self.kind == "bytes":
+            return f"{self.name} is the same whatever the instances"
+        if all(each == side for each in self.sides):
+            return None
+        if len(self.sides) > 1:
+            return f"{self.name} needs ID and OOD instances"
+        return f"{self.name} is a share of {self.sides[0].upper()} instances"
+
+
+_KINDS: Mapping[str, Kind] = {
+    "mcc": "mcc",
+    "weighted_f1": "f1",
+    "auroc": "auroc",
+    "aupr": "ranking",
+    "fpr_at_95_tpr": "ranking",
+    "system_mcc": "multiclass",
+}
+"""By the last part of the name; all others are rates: shares of instances."""
+_BOTH: tuple[Need, ...] = ("id", "ood")
+_NEEDS: Mapping[str, tuple[Need, ...]] = {
+    # Where no answer is right, each decision is wrong, and nothing that is right could be cancelled.
+    "overall.mcc": ("answers",),
+    "overall.fpr": ("answers",),
+    "overall.precision": ("answers",),
+    "specific.mcc": _BOTH,
+    "specific.precision": _BOTH,
+    "specific.fpr": ("id",),
+    "specific.fnr": ("ood",),
+    "specific.recall": ("ood",),
+    "auroc": (*_BOTH, "scores"),
+    "aupr": (*_BOTH, "scores"),
+    "fpr_at_95_tpr": (*_BOTH, "scores"),
+    "system_mcc": ("answers",),
+    "accepted_accuracy": ("answers",),
+    "availability_cost": ("answers",),
+}
+
+
+def _compared(name: str, higher_is_better: bool) -> Gated:
+    kind = _KINDS.get(name.rpartition(".")[2], "rate")
+    lowest = -1.0 if kind in ("mcc", "multiclass") else 0.0
+    labels: tuple[Need, ...] = ("labels",) if "label" in measured(name).needs else ()
+    return Gated(name, kind, higher_is_better, lowest, needs=frozenset((*_NEEDS.get(name, ()), *labels)))
+
+
+def _lower(name: str, kind: Kind, highest: float, *needs: Need, measured: bool = False) -> Gated:
+    return Gated(name, kind, False, 0.0, highest, frozenset(needs), measured)
+
+
+GATED: Mapping[str, Gated] = {
+    each.name: each
+    for each in (
+        *(_compared(name, higher) for name, higher in MEASURES.items()),
+        _lower("drift", "drift", 1.0, "scores", "reference"),
+        _lower("monitor_time_us", "time", math.inf, "monitor_times"),
+        _lower("classifier_time_us", "time", math.inf, "classifier_times"),
+        _lower("detection_delay", "delay", math.inf, "episodes", measured=True),
+        _lower("missed_onsets", "misses", 1.0, "episodes"),
+        _lower("false_alarms_per_1000", "false_alarms", 1000.0, "episodes", "id"),
+        _lower("monitor_bytes", "bytes", math.inf, "bytes", measured=True),
+    )
+}
+"""All that `farm compare` compares by, how far scores have moved, and what is about time and memory."""

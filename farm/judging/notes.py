@@ -1,0 +1,81 @@
+"""What a run notes of its monitors, whatever they said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from farm.errors import DataError
+from farm.measures.oracle import ORACLE
+
+YARDSTICKS = ("never", "always", "random")
+"""What monitors that know nothing are called where a run does not note what they are, such as a log."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A monitor's name and what is known of it."""
+
+    name: str
+    ranked: bool
+    yardstick: bool
+    """Whether it knows nothing, and is there to be compared with."""
+    failure: str | None
+    nbytes: int | None
+    calibration: Mapping[str, Any] | None
+    policy: str | None
+    fallback: str | None
+
+
+def failures(run: Mapping[str, Any]) -> list[str]:
+    """Name the monitors that failed by the run's own account."""
+    return [str(note["name"]) for note in run.get("monitors") or () if note.get("failure")]
+
+
+def noted(run: Mapping[str, Any], said: Iterable[str]) -> list[Noted]:
+    """Return the monitors in the order of the run, then those only heard of, then the perfect one.
+
+    Examples
+    --------
+    >>> for monitor in noted({"monitors": [{"name": "odin"}]}, ["oob"]):
+    ...     print(monitor.name, monitor.ranked, monitor.failure)
+    odin True it left no alarms
+    oob True None
+    oracle False None
+    """
+    notes: dict[str, Mapping[str, Any]] = {str(note["name"]): note for note in run.get("monitors") or ()}
+    heard = list(said)
+    if ORACLE in notes or ORACLE in heard:
+        raise DataError(f"monitor '{ORACLE}': that is the perfect monitor's name; expected another")
+    notes |= {name: {} for name in heard if name not in notes} | {ORACLE: {"ranked": False}}
+    return [
+        Noted(
+            name=name,
+            ranked=bool(note.get("ranked", True)),
+            yardstick=bool(note.get("yardstick", name in YARDSTICKS)),
+            failure=note.get("failure") or (None if name in (*heard, ORACLE) else "it left no alarms"),
+            nbytes=note.get("nbytes"),
+            calibration=note.get("calibration"),
+            policy=described(note.get("policy")),
+            fallback=described(note.get("fallback")),
+        )
+        for name, note in notes.items()
+    ]
+
+
+def described(noted: Mapping[str, Any] | None) -> str | None:
+    """Write what a run notes of a policy or a fallback in one line.
+
+    Examples
+    --------
+    >>> described({"name": "m-of-n", "m": 2, "n": 5}), described({"name": "last"}), described(None)
+    ('m-of-n (m 2, n 5)', 'last', None)
+    """
+    if noted is None:
+        return None
+    # A second classifier has more to it than the recipe that made it.
+    recipe = dict(noted.get("recipe") or {}) if "recipe" in noted else dict(noted)
+    recipe.pop("name", None)
+    inside = ", ".join(f"{name} {value}" for name, value in recipe.items())
+    return f"{noted['name']} ({inside})" if inside else str(noted["name"])

@@ -1,0 +1,259 @@
+"""A judged run written down as records: what is in one, and how measures become JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+
+from farm.api.arrays import BoolArray, IntArray
+from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
+from farm.judging.notes import Noted
+from farm.judging.parts import Part
+from farm.judging.verdicts import Truth
+from farm.measures import Counts, Measure, ratio, undefined
+from farm.measures.along_time import Episodes
+from farm.measures.detection import detection_measures
+from farm.measures.oracle import ORACLE
+from farm.measures.tally import Tally
+
+FindEnds: TypeAlias = Callable[[Task, str, Measure], Ends] | None
+"""From a task and a measure of it with its value to the ends of the interval, if there is to be one."""
+Record: TypeAlias = dict[str, Any]
+Fields: TypeAlias = dict[str, Any]
+"""Names to JSON values, or to a `Measure`, which `plain` turns into one."""
+
+_NEED_LABELS = (
+    "overall",
+    "classifier_mcc",
+    "classifier_accuracy",
+    "system_mcc",
+    "relative_change",
+    "accepted_accuracy",
+    "safety_gain",
+    "residual_hazard",
+    "availability_cost",
+)
+
+MEASURED = (
+    "specific",
+    "overall",
+    "alarm_rate",
+    "auroc",
+    "aupr",
+    "fpr_at_95_tpr",
+    "classifier_mcc",
+    "classifier_accuracy",
+    "system_mcc",
+    "relative_change",
+    "coverage",
+    "accepted_accuracy",
+    "safety_gain",
+    "residual_hazard",
+    "availability_cost",
+    "false_alarms_per_1000",
+    "detection_delay",
+    "monitor_time_us",
+    "classifier_time_us",
+    "monitor_bytes",
+    "asked_acceptance",
+    "realised_acceptance",
+)
+"""The fields that may be undefined, in a record's order where all readouts were in memory."""
+RANKED = ("auroc", "aupr", "fpr_at_95_tpr")
+"""Those that need scores."""
+
+
+class JudgedParts(Protocol):
+    """What a run must be able to tell, part by part."""
+
+    measured: ClassVar[Sequence[str]]
+    """The fields that may be undefined, in a record's order."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What is to be told of, in the records' order."""
+
+    @property
+    def monitors(self) -> Sequence[Noted]:
+        """In the order of the run; the oracle is the last."""
+
+    @property
+    def why_no_ood(self) -> str | None:
+        """Why ID and OOD cannot be told apart; None if they can."""
+
+    def tally(self, monitor: str, part: Part | None) -> Tally:
+        """Return what was counted on a part; where it is None, on all ID instances."""
+
+    def intervals(self, part: Part) -> Intervals:
+        """Return what tells how sure measures are on a part."""
+
+    def ranking(self, monitor: str, part: Part) -> Fields:
+        """Return what follows from scores."""
+
+    def along_time(self, monitor: str, part: Part) -> Fields:
+        """Return what follows from the order of the stream."""
+
+    def times(self, monitor: str, part: Part) -> Fields | None:
+        """Return quantiles of a monitor's times, the oracle's being the classifier's; None without any."""
+
+
+def records(judged: JudgedParts, run: Mapping[str, Any], *, bounded: bool = True) -> list[Record]:
+    """Write one record for each part and monitor; intervals, which take most of the time, can be left out."""
+    intervals = {part: judged.intervals(part) if bounded else None for part in judged.parts}
+    return [
+        {
+            "run": run.get("folder"),
+            "workload": _name(run, "workload"),
+            "classifier": _name(run, "classifier"),
+            **asdict(part.group),
+            "severity_range": part.group.severity_range and list(part.group.severity_range),
+            "part": part.name,
+            "monitor": monitor.name,
+            "ranked": monitor.ranked,
+            "yardstick": monitor.yardstick,
+            "policy": monitor.policy,
+            "fallback": monitor.fallback,
+            **_size(judged.tally(ORACLE, part), judged.why_no_ood),
+            **_independent(intervals[part]),
+            **plain(_fields(judged, monitor, part, intervals[part])),
+            "failure": monitor.failure,
+        }
+        for part in judged.parts
+        for monitor in judged.monitors
+    ]
+
+
+def _fields(judged: JudgedParts, monitor: Noted, part: Part, intervals: Intervals | None) -> Fields:
+    """Return every field that may be undefined; one that is, as a `Measure` with its reason."""
+    if monitor.failure is not None:
+        return dict.fromkeys(judged.measured, undefined(f"failed: {monitor.failure}"))
+    name, why_no_ood, untimed = monitor.name, judged.why_no_ood, undefined("no times were given")
+    counted, ends = judged.tally(name, part), partial(intervals.ends, name) if intervals else None
+    found = {
+        **_detection(name, counted, why_no_ood, ends),
+        **_classification(name, counted, ends),
+        **_size_and_acceptance(monitor, judged.tally(name, None), why_no_ood),
+        **judged.ranking(name, part),
+        **judged.along_time(name, part),
+        "monitor_time_us": (None if name == ORACLE else judged.times(name, part)) or untimed,
+        "classifier_time_us": judged.times(ORACLE, part) or untimed,
+    }
+    return {field: found[field] for field in judged.measured}
+
+
+def _size(counted: Tally, why_no_ood: str | None) -> Fields:
+    """Say how many instances there are, and what share of them is OOD."""
+    if why_no_ood:
+        return {"n": counted.n, "n_ood": None, "ood_share": None}
+    return {"n": counted.n, "n_ood": counted.n_ood, "ood_share": counted.n_ood / counted.n}
+
+
+def _independent(intervals: Intervals | None) -> Fields:
+    """Say how many tracks there are, and whether these or instances count as independent in intervals."""
+    return {"n_tracks": intervals.n_tracks, "intervals_by": intervals.unit} if intervals else {}
+
+
+def _detection(monitor: str, counted: Tally, why_no_ood: str | None, ends: FindEnds) -> Fields:
+    """Return what follows from the alarms; `why_no_ood` says why ID and OOD cannot be told apart, if so."""
+    alarm_rate: Measure = Measure(counted.alarms / counted.n)
+    if not why_no_ood:
+        return {"specific": _task("specific", counted.specific, ends), "alarm_rate": alarm_rate}
+    # The perfect monitor's alarms are `is_ood` itself.
+    why = undefined(why_no_ood)
+    return {"specific": why, "alarm_rate": why if monitor == ORACLE else alarm_rate}
+
+
+def _classification(monitor: str, counted: Tally, ends: FindEnds) -> Fields:
+    """Return what follows from labels, predictions and decisions."""
+    if counted.unlabelled:
+        some = f"the label is missing for {counted.unlabelled:,} of {counted.n:,} instances"
+        why = undefined("no labels were given" if counted.unlabelled == counted.n else some)
+        coverage = counted.decisions()["coverage"]
+        # The perfect monitor's decisions follow from the labels.
+        return dict.fromkeys(_NEED_LABELS, why) | {"coverage": why if monitor == ORACLE else coverage}
+    return {"overall": _task("overall", counted.overall, ends), **counted.classification()}
+
+
+def _size_and_acceptance(monitor: Noted, in_distribution: Tally, why_no_ood: str | None) -> Fields:
+    """Return a monitor's size, and the share of ID instances that it was asked to accept and did accept."""
+    nbytes = {"monitor_bytes": undefined("not given") if monitor.nbytes is None else int(monitor.nbytes)}
+    if not monitor.calibration:
+        why = undefined("no calibration")
+        return nbytes | {"asked_acceptance": why, "realised_acceptance": why}
+    asked = monitor.calibration.get("asked_acceptance")
+    accepted = in_distribution.n - in_distribution.alarms
+    return nbytes | {
+        "asked_acceptance": undefined("none was asked for") if asked is None else Measure(float(asked)),
+        "realised_acceptance": undefined(why_no_ood)
+        if why_no_ood
+        else ratio(accepted, in_distribution.n, "no ID instances"),
+    }
+
+
+def plain(fields: Mapping[str, Any]) -> Fields:
+    """Turn measures into JSON, the reasons of those that are undefined gathered under `undefined`.
+
+    Examples
+    --------
+    >>> plain({"mcc": undefined("no instances"), "error": Measure(0.5), "n": 2})
+    {'mcc': None, 'error': 0.5, 'n': 2, 'undefined': {'mcc': 'no instances'}}
+    """
+    found = {name: field for name, field in fields.items() if isinstance(field, Measure)}
+    values = dict(fields) | {name: measure.json for name, measure in found.items()}
+    return values | {"undefined": {name: m.reason for name, m in found.items() if not m.defined}}
+
+
+@dataclass(frozen=True)
+class WholeStream:
+    """The whole stream, whichever fault a record is about: a delay counts every instance that passes."""
+
+    along: IntArray
+    """Row numbers in the order of the stream."""
+    episodes: Episodes
+
+    @classmethod
+    def of(cls, known: Truth) -> WholeStream | None:
+        """Sort out when things went wrong; None where the stream has no episodes."""
+        if known.episode is None:
+            return None
+        along = np.argsort(known.position)
+        return cls(along, Episodes(known.episode[along], known.is_ood[along]))
+
+    def fields(self, alarm: BoolArray) -> Fields:
+        """Measure one monitor; its alarms come in the order of the table."""
+        alarm = alarm[self.along]
+        delays = self.episodes.delays(alarm)
+        delay = {
+            "median": delays.quantile(0.5),
+            "p95": delays.quantile(0.95),
+            "p95_bound": delays.bound_of_p95(),
+        }
+        return {
+            "false_alarms_per_1000": self.episodes.false_alarms(alarm).per_1000,
+            "detection_delay": {"n": delays.n, "missed": delays.missed, **plain(delay)},
+        }
+
+
+def not_along_time(why: str) -> Fields:
+    """Return the fields of a whole stream, undefined."""
+    return dict.fromkeys(("false_alarms_per_1000", "detection_delay"), undefined(why))
+
+
+def _task(task: Task, counts: Counts, ends: FindEnds) -> Fields:
+    """Return the counts and measures of one task, some with the ends of their intervals behind them."""
+    fields: Fields = {"tp": counts.tp, "fp": counts.fp, "tn": counts.tn, "fn": counts.fn}
+    for name, value in detection_measures(counts).items():
+        fields[name] = value
+        if ends and name in BOUNDED:
+            low, high = ends(task, name, value) if value.defined else (value, value)
+            fields |= {f"{name}_low": low, f"{name}_high": high}
+    return plain(fields)
+
+
+def _name(run: Mapping[str, Any], what: str) -> str | None:
+    name = (run.get(what) or {}).get("name")
+    return None if name is None else str(name)

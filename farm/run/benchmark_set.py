@@ -1,0 +1,158 @@
+"""Benchmark sets on disk: a stream's instances in order, which stream back unchanged, here and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from farm.api import (
+    FAULT_MEASURES,
+    JSON,
+    Batch,
+    Images,
+    Stream,
+    Workload,
+    check_choice,
+    check_images,
+    check_labels,
+    image_digests,
+)
+from farm.errors import DataError
+from farm.run.sources import check_unseen
+from farm.store.files import check_files, file_digest, json_digest, new_folder, write_json
+from farm.store.images import STORES
+from farm.store.records import Form, read_record
+from farm.store.run_tables import read_frame
+
+SCHEMA = 1
+_TEXT = ("ids", "category", "faultload", "track", "workload")
+_MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
+_COLUMNS = (*_TEXT, "labels", "is_ood", "severity", "episode", *_MEASURED)
+
+
+def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_size: int = 256) -> None:
+    """Save a stream's instances in order: images, `index.parquet` and `set.json`, checksummed.
+
+    `images` is `npy`, one array that keeps every bit, or `png`, files of 8 bits that people can look at.
+    """
+    check_choice("images", images, tuple(STORES))
+    if stream.length is None:
+        raise DataError(
+            "an endless stream cannot be written as a set; expected a finite one: give it a length"
+        )
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+
+    def pictures() -> Iterator[Images]:
+        for batch in stream.batches(batch_size):
+            for name in _COLUMNS:
+                columns[name].append(getattr(batch, name))
+            yield batch.images
+
+    with new_folder(folder) as temporary:
+        names = STORES[images].write(temporary, pictures(), stream.length)
+        frame = pd.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
+        frame.insert(0, "order", np.arange(len(frame)))
+        if images == "png":
+            frame.insert(1, "file", names)
+        frame.to_parquet(temporary / "index.parquet", index=False)
+        record = {
+            "schema": SCHEMA,
+            "images": images,
+            "classes": list(stream.classes),
+            "made_by": dict(stream.provenance),
+            "files": {name: file_digest(temporary / name) for name in (*names, "index.parquet")},
+        }
+        write_json(temporary / "set.json", record)
+
+
+class SetForm(Form):
+    """What `set.json` has to have."""
+
+    files: dict[str, str]
+    images: str
+    classes: list[str] = Field(min_length=1)
+    made_by: dict[str, Any]
+
+
+def _checked(index: pd.DataFrame, folder: Path) -> pd.DataFrame:
+    """Return an index whose rows are numbered, and which has all columns that a stream has."""
+    where = folder / "index.parquet"
+    if missing := [name for name in _COLUMNS if name not in index]:
+        raise DataError(f"{where}: column '{missing[0]}' is missing; expected {', '.join(_COLUMNS)}")
+    if sorted(index["order"].tolist()) != list(range(len(index))) or index.empty:
+        raise DataError(f"{where}: column 'order' does not count the {len(index)} instances from 0")
+    if gaps := [name for name in ("labels", "is_ood", "episode") if index[name].isna().any()]:
+        raise DataError(f"{where}: column '{gaps[0]}' has no value in some rows; expected one in each")
+    return index
+
+
+class StoredStream:
+    """A benchmark set read from disk; images stay there until they are streamed."""
+
+    def __init__(self, folder: Path) -> None:
+        record = read_record(folder / "set.json", SCHEMA, SetForm)
+        listed = record["files"]
+        index = {name: digest for name, digest in listed.items() if name == "index.parquet"}
+        check_files(folder, index, ["index.parquet"])
+        check_choice(f"{folder / 'set.json'}: images", record["images"], tuple(STORES))
+        self._store = STORES[record["images"]]
+        self._index = _checked(read_frame(folder / "index.parquet"), folder).sort_values("order")
+        check_files(folder, listed, self._store.files(len(self._index)))
+        self._classes, self._record = tuple(record["classes"]), record
+        self._folder = folder
+        labels = self._index["labels"].to_numpy()
+        check_labels(labels, len(self._classes), str(folder), no_answer=True)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that its labels count."""
+        return self._classes
+
+    @property
+    def uses_classifier(self) -> bool:
+        """Reading runs no classifier."""
+        return False
+
+    @property
+    def length(self) -> int:
+        """How many instances there are."""
+        return len(self._index)
+
+    @property
+    def provenance(self) -> Mapping[str, JSON]:
+        """What made this set, with the hash of its record."""
+        n_ood = int(self._index["is_ood"].sum())
+        return {
+            "benchmark_hash": json_digest(self._record),
+            "length": self.length,
+            "n_ood": n_ood,
+            "ood_share": n_ood / self.length,
+            "made_by": self._record["made_by"],
+        }
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield batches of at most this many instances, from the start."""
+        for start in range(0, self.length, size):
+            rows = self._index.iloc[start : start + size]
+            images = self._store.read(self._folder, rows["order"].to_numpy(dtype=np.int64))
+            text = {c: rows[c].to_numpy(dtype=object).astype(str) for c in _TEXT}
+            yield Batch(
+                images=check_images(images, str(self._folder), text["ids"]),
+                labels=rows["labels"].to_numpy(dtype=np.int64),
+                is_ood=rows["is_ood"].to_numpy(dtype=np.bool_),
+                severity=rows["severity"].to_numpy(dtype=np.float64),
+                episode=rows["episode"].to_numpy(dtype=np.int64),
+                **{name: rows[name].to_numpy(dtype=np.float64) for name in _MEASURED},
+                **text,
+            )
+
+    def guard(self, workload: Workload) -> None:
+        """Raise where an image, or one of its group, is in the workload's training or validation data."""
+        digests = [digest for batch in self.batches(1024) for digest in image_digests(batch.images)]
+        ids, track = (self._index[column].to_numpy(dtype=object).astype(str) for column in ("ids", "track"))
+        check_unseen(workload, digests, track, ids, str(self._folder))

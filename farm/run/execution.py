@@ -1,0 +1,202 @@
+"""From a typed experiment to readouts: the steps of the testbed, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from farm.api import (
+    Cache,
+    Classifier,
+    Component,
+    ModelSource,
+    Monitor,
+    Needs,
+    Policy,
+    Progress,
+    Schedule,
+    Stream,
+    Workload,
+)
+from farm.config.experiment import Experiment, resolved
+from farm.errors import one_line, pass_on_ctrl_c
+from farm.run.benchmark_set import StoredStream
+from farm.run.builder import Components, build
+from farm.run.fallback import Fallback, unfit_second
+from farm.run.fitting import check_needs
+from farm.run.loading import importable
+from farm.run.shared import CallObserver, Recent
+from farm.run.testbed import Testbed
+from farm.store import provenance
+from farm.store.readouts import Readouts
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """An experiment that is ready to stream."""
+
+    experiment: Experiment
+    bed: Testbed
+    workload: Workload
+    classifier: Classifier
+    monitors: Sequence[Monitor]
+    policies: Mapping[str, Policy]
+    fallbacks: Mapping[str, Fallback]
+    stream: Stream
+    failures: Mapping[str, str]
+    record: Mapping[str, Any]
+
+    def run(self) -> Readouts:
+        """Run the stream, and return the readouts."""
+        return self.bed.run(
+            self.stream,
+            self.classifier,
+            self.monitors,
+            self.workload,
+            batch_size=self.experiment.batch_size,
+            layers=self.experiment.layers,
+            policies=self.policies,
+            fallbacks=self.fallbacks,
+            failures=self.failures,
+            record=self.record,
+        )
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Readouts:
+    """Run one experiment; `folder` is where its relative paths and the user's own modules are looked for."""
+    with importable(folder):
+        return assemble(experiment, folder, cache=cache, progress=progress).run()
+
+
+def assemble(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+    kept: Recent | None = None,
+    watch: CallObserver | None = None,
+    excluded: Mapping[str, str] | None = None,
+) -> Assembled:
+    """Make everything up to the fitted monitors and the stream; call it within `importable`.
+
+    Every component is made before anything is computed, so that a mistake costs no time. `excluded` are
+    monitors that must not run, and why: they count as failed. Where it is given, so does one that lacks what
+    it needs, or whose fallback cannot be made, which otherwise is a mistake of the whole experiment. `kept`
+    remembers what earlier experiments made, and `watch` is told which monitor is at work.
+    """
+    bed = Testbed(
+        experiment.seed,
+        threads=experiment.threads,
+        folder=folder,
+        cache=cache,
+        progress=progress,
+        kept=kept,
+        watch=watch,
+    )
+    # For a campaign, models looked for their files before the first cell.
+    components = build(experiment, bed.context if excluded is None else None)
+    planned = components.monitors
+    monitors = [one.monitor for one in planned]
+    record = {
+        "name": experiment.name,
+        "experiment": _resolved(experiment, components),
+        "experiment_commit": provenance.git_commit(folder),
+        "home": str(folder.resolve()),
+    }
+    workload = bed.workload(components.workload)
+    classifier = bed.classifier(components.classifier, workload)
+    left_out = dict(excluded or {})
+    if excluded is None:
+        check_needs(monitors, classifier)
+    else:
+        left_out |= _unmet([monitor for monitor in monitors if monitor.name not in left_out], classifier)
+    classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
+    stream = stream_of(experiment, components, bed, workload, classifier)
+    unfit: dict[str, str] | None = None if excluded is None else {}
+    fallbacks = bed.fallbacks({one.name: one.fallback for one in planned}, workload, unfit)
+    if unfit is not None:
+        unfit |= unfit_second(fallbacks, classifier)
+        left_out = unfit | left_out
+    fitted = [monitor for monitor in monitors if monitor.name not in left_out]
+    rules = {one.name: one.calibration for one in planned}
+    return Assembled(
+        experiment=experiment,
+        bed=bed,
+        workload=workload,
+        classifier=classifier,
+        monitors=monitors,
+        policies={one.name: one.policy for one in planned},
+        fallbacks={name: one for name, one in fallbacks.items() if name not in (unfit or {})},
+        stream=stream,
+        failures=left_out | bed.fit_all(fitted, classifier, workload, rules),
+        record=record,
+    )
+
+
+def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:
+    """Return the experiment as JSON with every component's parameters filled in."""
+    planned = components.monitors
+    made: dict[str, Sequence[Component]] = {
+        "workload": [components.workload],
+        "classifier": [components.classifier],
+        "faultload": [fault.rule for fault in components.faults],
+        "monitors": [one.monitor for one in planned],
+        "policy": [components.policy],
+    }
+    if isinstance(components.fallback, ModelSource):
+        made["fallback"] = [components.fallback]
+    second = [one.fallback if isinstance(one.fallback, ModelSource) else None for one in planned]
+    return resolved(experiment, made, {"policy": [one.policy for one in planned], "fallback": second})
+
+
+def _unmet(monitors: Sequence[Monitor], classifier: Classifier) -> dict[str, str]:
+    """Say which monitors lack what they need, and what."""
+    unmet: dict[str, str] = {}
+    for monitor in monitors:
+        try:
+            check_needs([monitor], classifier)
+        except BaseException as error:  # noqa: BLE001 - what it needs is told by its own code
+            pass_on_ctrl_c(error)
+            why = one_line(error)
+            unmet[monitor.name] = why if f"'{monitor.name}'" in why else f"monitor '{monitor.name}': {why}"
+    return unmet
+
+
+def assemble_stream(
+    experiment: Experiment, folder: Path, *, progress: Progress | None = None
+) -> tuple[Stream, Workload]:
+    """Make an experiment's stream alone, and the workload it is drawn from."""
+    components = build(experiment)
+    bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, progress=progress)
+    workload = bed.workload(components.workload)
+    classifier = bed.classifier(components.classifier, workload)
+    return stream_of(experiment, components, bed, workload, classifier), workload
+
+
+def stream_of(
+    experiment: Experiment, components: Components, bed: Testbed, workload: Workload, classifier: Classifier
+) -> Stream:
+    """Return the stream that an experiment asks for."""
+    asked = experiment.stream
+    if asked.benchmark:
+        return StoredStream(bed.context.find(asked.benchmark, "stream.benchmark"))
+    length = None if asked.length == "endless" else asked.length
+    if length is None and asked.length is None and isinstance(components.order, Schedule):
+        length = len(workload.test)  # one pass over the test data, unless told otherwise
+    return bed.stream(
+        workload,
+        classifier,
+        components.faults,
+        order=components.order,
+        ood_share=asked.ood_share,
+        length=length,
+    )

@@ -1,0 +1,225 @@
+"""What a run leaves: its readouts, taken down step by step, and the record that tells what made them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from farm import registry
+from farm.api import FAULT_MEASURES, Monitor, Workload
+from farm.errors import one_line, pass_on_ctrl_c
+from farm.run.system import Step, SystemUnderTest
+from farm.store import provenance
+from farm.store.full_disk import stop_where_full
+from farm.store.readouts import Readouts
+
+_MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
+_INSTANCE_TYPES: Mapping[str, type] = {
+    "position": np.int64,
+    "id": np.str_,
+    "workload": np.str_,
+    "track": np.str_,
+    "label": np.int64,
+    "predicted": np.int64,
+    "confidence": np.float64,
+    "is_ood": np.bool_,
+    "category": np.str_,
+    "faultload": np.str_,
+    "severity": np.float64,
+    "episode": np.int64,
+    **dict.fromkeys(_MEASURED, np.float64),
+    "classifier_time_us": np.float64,
+}
+_ALARM_TYPES: Mapping[str, type] = {
+    "position": np.int64,
+    "id": np.str_,
+    "monitor": np.str_,
+    "score": np.float64,
+    "alarm": np.bool_,
+    "cancelled": np.bool_,
+    "decision": np.int64,
+    "monitor_time_us": np.float64,
+}
+
+CLOSE = 1e-6
+MARGIN = 1e-5
+"""A score this near its threshold, measured in the spread of the scores, may fall on the other side on
+another machine or in another batch size. Such rows are counted."""
+
+
+class _Columns:
+    """Columns that grow by arrays: a frame a step would cost more than the classifier.
+
+    `same` are the columns with one value in all rows.
+    """
+
+    def __init__(self, types: Mapping[str, type], **same: Any) -> None:
+        self._types, self._same, self._n = types, same, 0
+        self._parts: dict[str, list[np.ndarray]] = {
+            name: [np.empty(0, t)] for name, t in types.items() if name not in same
+        }
+
+    def add(self, n: int, **columns: Any) -> None:
+        self._n += n
+        for name, parts in self._parts.items():
+            values = columns[name]
+            parts.append(values if isinstance(values, np.ndarray) else np.full(n, values))
+
+    def frame(self) -> pd.DataFrame:
+        filled = {name: np.full(self._n, value) for name, value in self._same.items()}
+        grown = {name: np.concatenate(parts) for name, parts in self._parts.items()}
+        return pd.DataFrame({name: (filled | grown)[name] for name in self._types})
+
+
+class Recorder:
+    """Collects the steps of a run into readouts."""
+
+    def __init__(self, monitors: Iterable[str], layers: Iterable[str] = ()) -> None:
+        self._instances = _Columns(_INSTANCE_TYPES)
+        self._alarms = {name: _Columns(_ALARM_TYPES, monitor=name) for name in monitors}
+        self._layers: dict[str, list[np.ndarray]] = {layer: [] for layer in layers}
+        self._n = 0
+        self.close_predictions = 0
+        """Instances whose two likeliest classes are so close that another machine may swap them."""
+
+    def add(self, step: Step) -> None:
+        """Take down one step."""
+        batch, seen, n = step.batch, step.observation, len(step.batch)
+        position = np.arange(self._n, self._n + n)
+        self._n += n
+        if seen.probabilities.shape[1] > 1:
+            second, first = np.partition(seen.probabilities, -2, axis=1)[:, -2:].T
+            self.close_predictions += int((first - second < CLOSE).sum())
+        self._instances.add(
+            n,
+            position=position,
+            id=batch.ids,
+            workload=batch.workload,
+            track=batch.track,
+            label=batch.labels,
+            predicted=seen.predicted,
+            confidence=seen.confidence,
+            is_ood=batch.is_ood,
+            category=batch.category,
+            faultload=batch.faultload,
+            severity=batch.severity,
+            episode=batch.episode,
+            **{name: getattr(batch, name) for name in _MEASURED},
+            classifier_time_us=step.classifier_nanoseconds / 1e3 / n,
+        )
+        for name, decision in step.decisions.items():
+            self._alarms[name].add(
+                n,
+                position=position,
+                id=batch.ids,
+                score=decision.scores,
+                alarm=decision.alarms,
+                cancelled=decision.cancelled,
+                decision=decision.decided,
+                monitor_time_us=decision.nanoseconds / 1e3 / n,
+            )
+        for layer, parts in self._layers.items():
+            parts.append(seen.activations[layer])
+
+    def readouts(self, failed: Iterable[str] = ()) -> Readouts:
+        """Put everything together; a monitor that failed half-way leaves no half of its rows."""
+        instances = self._instances.frame()
+        for column in ("category", "faultload"):
+            instances[column] = instances[column].where(instances[column] != "", None)
+        whole = [table.frame() for name, table in self._alarms.items() if name not in set(failed)]
+        alarms = pd.concat([_Columns(_ALARM_TYPES).frame(), *whole], ignore_index=True)
+        layers = {layer: np.concatenate(parts) for layer, parts in self._layers.items()}
+        return Readouts(instances, alarms, layers=layers)
+
+
+def run_record(
+    workload: Workload,
+    system: SystemUnderTest,
+    monitors: Sequence[Monitor],
+    readouts: Readouts,
+    failed: Mapping[str, str],
+) -> dict[str, Any]:
+    """Put together what was run, on what, with what; `failed` gives the reasons of those that failed."""
+    classifier = system.classifier
+    return {
+        "workload": {
+            "name": workload.name,
+            "recipe": workload.recipe,
+            "hash": workload.content_hash,
+            "sizes": {split.name: len(split) for split in workload.splits},
+            "notes": dict(workload.notes),
+        },
+        "classifier": {
+            "name": classifier.name,
+            "recipe": classifier.recipe,
+            "digest": classifier.digest,
+            "nbytes": classifier.nbytes,
+            "bare_time_us": _finite(system.bare_microseconds),
+            "observing_time_us": _finite(system.observing_microseconds),
+        },
+        "classes": list(classifier.classes),
+        "monitors": [_monitor(m, system, readouts, failed.get(m.name)) for m in monitors],
+        "versions": provenance.versions(),
+        "hardware": provenance.hardware(),
+        "peak_memory_bytes": provenance.peak_memory_bytes(),
+        "testbed_commit": provenance.git_commit(registry.HOME),
+    }
+
+
+def _monitor(
+    monitor: Monitor, system: SystemUnderTest, readouts: Readouts, failure: str | None
+) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": monitor.name,
+        "class": f"{type(monitor).__module__}:{type(monitor).__qualname__}",
+        "parameters": monitor.parameters,
+        "ranked": True,
+        "yardstick": monitor.is_yardstick,
+        "failure": failure,
+    }
+    if monitor.name in system.policies:
+        record["policy"] = system.policies[monitor.name].recipe
+    if monitor.name in system.fallbacks:
+        record["fallback"] = system.fallbacks[monitor.name].record()
+    if failure is not None:
+        return record
+    own = readouts.alarms[readouts.alarms["monitor"] == monitor.name]
+    in_distribution = own[~readouts.instances["is_ood"].to_numpy()]
+    realised = None if in_distribution.empty else float(1 - in_distribution["alarm"].mean())
+    thresholds = monitor.calibration.thresholds(readouts.instances["predicted"].to_numpy())
+    scores = own["score"].to_numpy()
+    near = np.abs(scores - thresholds) <= MARGIN * spread(scores)
+    return record | {
+        "nbytes": monitor.nbytes,
+        "own_forward_passes": monitor.own_passes,
+        "notes": dict(monitor.notes()),
+        "calibration": {**monitor.calibration.record(), "held_out_acceptance": realised},
+        "rows_near_threshold": int(near.sum()),
+    }
+
+
+def cannot_tell(monitor: Monitor) -> str | None:
+    """Say why a monitor cannot tell what its record has of it, if so: then it alone failed."""
+    try:
+        json.dumps([monitor.nbytes, dict(monitor.notes())], allow_nan=False)
+    except BaseException as error:  # noqa: BLE001 - whatever it raises is its own failure
+        pass_on_ctrl_c(error)
+        why = f"monitor '{monitor.name}' failed in its notes: {one_line(error)}"
+        stop_where_full(why, error)
+        return why
+    return None
+
+
+def spread(scores: np.ndarray) -> float:
+    """Return the width of the middle half: a few absurd scores must not widen it."""
+    low, high = np.percentile(scores, [25, 75]) if len(scores) else (0.0, 0.0)
+    return max(float(high - low), float(np.finfo(np.float64).tiny))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

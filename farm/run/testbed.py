@@ -1,0 +1,378 @@
+"""The testbed in a few lines of Python: each step of an experiment, without a file.
+
+`farm run` does the same steps in the same order; see `farm.run.execution`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from weakref import ref
+
+from farm.api import (
+    Cache,
+    CalibrationRule,
+    Classifier,
+    Component,
+    Context,
+    FaultContext,
+    Faultload,
+    ModelSource,
+    Monitor,
+    Policy,
+    Progress,
+    Schedule,
+    Silent,
+    Stream,
+    Workload,
+    WorkloadSource,
+)
+from farm.config.experiment import FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
+from farm.registry import Kind
+from farm.run.builder import Named, PlannedFault, fallback_source, make_named, make_order, planned_fault
+from farm.run.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
+from farm.run.faults import Fault
+from farm.run.fitting import fit_monitors
+from farm.run.recorder import Recorder, cannot_tell, run_record
+from farm.run.shared import CallObserver, Recent
+from farm.run.streams import BenchmarkStream, TimedStream
+from farm.run.system import SystemUnderTest
+from farm.store.cache import DiskCache
+from farm.store.component_cache import ComponentCache, load_workload
+from farm.store.fitted import FittedMonitors
+from farm.store.full_disk import stop_where_full
+from farm.store.readouts import Readouts
+from farm.store.threads import limited_threads
+
+T = TypeVar("T")
+AskedFault = Named | Faultload | FaultSpec | PlannedFault
+
+
+class Testbed:
+    """One seed, one thread count, one cache: what all steps of an experiment share.
+
+    Parameters
+    ----------
+    seed, threads
+        What every random choice derives from, and how many threads numerical libraries may use.
+    folder
+        Where relative paths are looked for first.
+    cache
+        Where classifiers, images and fitted monitors are found again; on disk, where not given.
+    progress
+        Shows how far things are.
+    watch
+        Is told which monitor is at work.
+    kept
+        Keeps workloads and classifiers in memory for the next testbed of this process that asks for the same.
+        What then changes on disk, code or data, is not seen: without it they are made each time.
+
+    Examples
+    --------
+    >>> bed = Testbed(seed=0)
+    >>> digits = bed.workload({"name": "digits", "size": 8, "channels": 1})
+    >>> len(digits.classes)
+    10
+    """
+
+    __test__ = False  # not a test, whatever its name makes pytest think
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        threads: int = 1,
+        folder: Path | str = ".",
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+        watch: CallObserver | None = None,
+        kept: Recent | None = None,
+    ) -> None:
+        self.progress = progress or Silent()
+        self._watch = watch
+        self._kept = kept
+        self._sources: dict[int, tuple[ref[Classifier], ModelSource]] = {}
+        self.context = Context(
+            seed=seed,
+            threads=threads,
+            folder=Path(folder),
+            cache=cache or DiskCache(progress=self.progress),
+            progress=self.progress,
+        )
+
+    def workload(self, source: Named | WorkloadSource, *, contents: bool = True) -> Workload:
+        """Load a workload and check its splits; without `contents`, not the pixels of all images."""
+        recipe: WorkloadSource = (
+            source if isinstance(source, WorkloadSource) else make_named("workload", source)
+        )
+
+        def load() -> Workload:
+            return replace(load_workload(recipe, self.context, contents=contents), recipe=recipe.recipe)
+
+        return self._once("workload", recipe, {"contents": contents}, load)
+
+    def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
+        """Train a classifier on a workload, find it in the cache, or load the user's own."""
+        recipe: ModelSource = source if isinstance(source, ModelSource) else make_named("model", source)
+        context = self.context
+        if isinstance(context.cache, DiskCache):
+            own = ComponentCache("model", recipe, context, context.cache, data=workload.recipe)
+            context = replace(context, cache=own)
+
+        def make() -> Classifier:
+            try:
+                with limited_threads(context.threads):
+                    return recipe.classifier(workload, context)
+            except FarmError:
+                raise
+            except Exception as error:
+                why = f"model '{recipe.name}' failed: {one_line(error)}"
+                stop_where_full(why, error)
+                raise ComponentFailure(why) from error
+
+        task: dict[str, Any] = {}
+        if self._kept is not None:
+            task = {"workload": workload.content_hash, "of": [workload.name, workload.recipe]}
+        classifier = self._once("model", recipe, task, make)
+        classifier.recipe = recipe.recipe
+        self._sources[id(classifier)] = ref(classifier), recipe
+        return classifier
+
+    def fit(
+        self,
+        monitors: Sequence[Named | Monitor],
+        classifier: Classifier,
+        workload: Workload,
+        calibration: CalibrationRule | None = None,
+    ) -> list[Monitor]:
+        """Fit and calibrate monitors on ID data; raise where one of them fails."""
+        default = calibration or CalibrationRule()
+        made: list[Monitor] = []
+        rules: dict[str, CalibrationRule] = {}
+        for named in monitors:
+            if isinstance(named, Monitor):
+                monitor, own = named, None
+            else:
+                spec = MonitorSpec.model_validate(named)
+                if spec.policy or spec.fallback:
+                    raise ExperimentError(
+                        f"monitor '{spec.alias or spec.name}': fitting takes no policy and no fallback; give "
+                        "them to `run`, by the monitors' names"
+                    )
+                monitor, own = cast(Monitor, spec.make("monitor")), spec.calibration
+            made.append(monitor)
+            rules[monitor.name] = rule_for(monitor, own, default)
+        if failures := self.fit_all(made, classifier, workload, rules):
+            raise ComponentFailure("; ".join(failures.values()))
+        return made
+
+    def fit_all(
+        self,
+        monitors: Sequence[Monitor],
+        classifier: Classifier,
+        workload: Workload,
+        rules: Mapping[str, CalibrationRule],
+    ) -> dict[str, str]:
+        """Fit and calibrate monitors; give the reasons of those that failed."""
+        with limited_threads(self.context.threads):
+            return fit_monitors(
+                monitors,
+                classifier,
+                workload,
+                rules,
+                seed=self.context.seed,
+                progress=self.progress,
+                fitted=self._fitted(classifier),
+                watch=self._watch,
+            )
+
+    def fallbacks(
+        self,
+        named: Mapping[str, Named | ModelSource | Fallback],
+        workload: Workload,
+        failures: dict[str, str] | None = None,
+    ) -> dict[str, Fallback]:
+        """Make what takes cancelled decisions' place, by the monitors' names.
+
+        Each is `none`, `last`, or a second classifier; those of one recipe are one, which looks at a batch
+        once for all monitors that fall back on it. Where `failures` is given, it is told there whose cannot
+        be made, and why, instead of an error.
+        """
+        made: dict[str, Fallback] = {}
+        second: dict[str, SecondClassifier | str] = {}
+        for monitor, one in named.items():
+            source = fallback_source(one) if isinstance(one, str | Mapping) else one
+            if isinstance(source, ModelSource):
+                recipe = repr(source.recipe)
+                if recipe not in second:
+                    second[recipe] = self._second(source, workload, strict=failures is None)
+                if not isinstance(one := second[recipe], str):
+                    made[monitor] = one
+                elif failures is not None:
+                    failures[monitor] = f"monitor '{monitor}': its {one}"
+            elif isinstance(source, str):
+                made[monitor] = LastAccepted() if source == LAST else NoFallback()
+            else:
+                made[monitor] = source
+        return made
+
+    def _second(self, source: ModelSource, workload: Workload, *, strict: bool) -> SecondClassifier | str:
+        """Make a second classifier; where not `strict`, say why it cannot be made instead of raising that."""
+        try:
+            return SecondClassifier(self.classifier(source, workload))
+        except BaseException as error:
+            pass_on_ctrl_c(error)
+            if strict:
+                raise
+            why = f"fallback '{source.name}' cannot be made: {one_line(error)}"
+            stop_where_full(why, error)
+            return why
+
+    def stream(
+        self,
+        workload: Workload,
+        classifier: Classifier,
+        faultload: AskedFault | Sequence[AskedFault] | None = None,
+        *,
+        severity: float | None = None,
+        order: Named | OrderSpec | Schedule = "shuffled",
+        ood_share: float | None = None,
+        length: int | None = None,
+    ) -> BenchmarkStream | TimedStream:
+        """Make a stream of ID test instances and, with faultloads, of OOD ones.
+
+        `order` is `shuffled`, `sequential`, or a schedule such as `{"name": "onset", "at": 500}`: then the
+        stream has time, and no end where no length is given. A faultload's mapping may say its `severity`,
+        its `share` of the OOD instances, and `both` where it changes ID and OOD instances alike.
+        """
+        named: Sequence[Any] = []
+        if faultload is not None:
+            single = isinstance(faultload, str | Mapping | Faultload | FaultSpec | PlannedFault)
+            named = [faultload] if single else cast(Sequence[Any], faultload)
+        faults: list[Fault] = []
+        everywhere: list[Fault] = []
+        for planned in (planned_fault(one, severity) for one in named):
+            context = FaultContext(workload, workload.test, classifier, self.workload, self.context)
+            with limited_threads(self.context.threads):
+                targets = planned.rule.prepare(context)
+            model = self._source_of(classifier)
+            fault = Fault(planned.rule, targets, planned.severity, planned.share, context, model)
+            (everywhere if planned.both else faults).append(fault)
+        schedule = order if isinstance(order, Schedule) else make_order(order)
+        seed = self.context.seed
+        if isinstance(schedule, Schedule):
+            return TimedStream(
+                workload, *faults, schedule=schedule, everywhere=everywhere, length=length, seed=seed
+            )
+        return BenchmarkStream(
+            workload,
+            *faults,
+            everywhere=everywhere,
+            order=schedule,
+            ood_share=ood_share,
+            length=length,
+            seed=seed,
+        )
+
+    def run(
+        self,
+        stream: Stream,
+        classifier: Classifier,
+        monitors: Sequence[Monitor],
+        workload: Workload,
+        *,
+        batch_size: int = 64,
+        layers: Sequence[str] = (),
+        policies: Mapping[str, Named | Policy] | None = None,
+        fallbacks: Mapping[str, Named | ModelSource | Fallback] | None = None,
+        failures: Mapping[str, str] | None = None,
+        record: Mapping[str, Any] | None = None,
+    ) -> Readouts:
+        """Run a finite stream through the system and give the readouts.
+
+        `workload` is what classifier and monitors were fitted on: nothing of its training or validation
+        data may be in the stream. `policies` and `fallbacks` go by the monitors' names; without, an alarm
+        cancels, and nothing takes the decision's place. `failures` are monitors that did not get as far as
+        this (shown, not run); `record` is kept with the readouts.
+        """
+        stream.guard(workload)
+        if stream.length is None:
+            raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")
+        names = [m.name for m in monitors]
+        for name in (*(policies or {}), *(fallbacks or {})):
+            if name not in names:
+                hint = suggestion(name, names)
+                raise ExperimentError(
+                    f"no monitor is called '{name}', which has a policy or fallback; {hint}"
+                )
+        failed = dict(failures or {})
+        system = SystemUnderTest(
+            classifier,
+            [m for m in monitors if m.name not in failed],
+            layers=layers,
+            policies={
+                name: one if isinstance(one, Policy) else make_named("policy", one)
+                for name, one in (policies or {}).items()
+            },
+            fallbacks=self.fallbacks(fallbacks or {}, workload),
+            watch=self._watch,
+        )
+        recorder = Recorder([m.name for m in system.monitors], layers)
+        started = time.perf_counter()
+        with limited_threads(self.context.threads):
+            total = -(-stream.length // batch_size)
+            steps = system.steps(stream, batch_size)
+            for step in self.progress.track(steps, "streaming", total):
+                recorder.add(step)
+        failed |= system.failures
+        for monitor in system.monitors:
+            if monitor.name not in failed and (why := cannot_tell(monitor)):
+                failed[monitor.name] = why
+        readouts = recorder.readouts(failed)
+        run = {
+            **(record or {}),
+            "seed": self.context.seed,
+            "batch_size": batch_size,
+            "threads": self.context.threads,
+            "seconds": time.perf_counter() - started,
+            "close_predictions": recorder.close_predictions,
+            "stream": dict(stream.provenance),
+            **run_record(workload, system, monitors, readouts, failed),
+        }
+        return replace(readouts, run=run)
+
+    def _source_of(self, classifier: Classifier) -> ModelSource | None:
+        """Return the recipe of a classifier that was made here."""
+        made, source = self._sources.get(id(classifier), (None, None))
+        return source if made is not None and made() is classifier else None
+
+    def _fitted(self, classifier: Classifier) -> FittedMonitors | None:
+        """Return the fitted monitors of a classifier that was made here; of any other, not all is known."""
+        context = self.context
+        source = self._source_of(classifier)
+        if source is None or not isinstance(context.cache, DiskCache):
+            return None
+        return FittedMonitors(
+            context.cache, source, threads=context.threads, folder=context.folder, progress=self.progress
+        )
+
+    def _once(self, kind: Kind, component: Component, of: Mapping[str, Any], make: Callable[[], T]) -> T:
+        """Make what a component makes, or find it among what is kept, by all that decides what it is."""
+        if self._kept is None:
+            return make()
+        context = self.context
+        made_from = {
+            "class": [kind, type(component).__module__, type(component).__qualname__],
+            "recipe": component.recipe,
+            "arguments": component._arguments,
+            "seed": context.seed,
+            "threads": context.threads,
+            "places": [str(context.folder.resolve()), str(Path.cwd()), os.environ.get("FARM_DATA")],
+            **of,
+        }
+        return self._kept.get(made_from, make)

@@ -1,0 +1,129 @@
+"""Readouts: what happened, instance by instance, with everything needed to judge and to repeat it.
+
+A run's folder holds `instances.parquet` (one row an instance), `alarms.parquet` (one row an instance and
+monitor), `run.json` (the whole provenance, and a checksum of each other file) and, where hidden layers were
+asked for, one `layer-*.npy` each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from farm.errors import DataError
+from farm.store.campaign_folder import run_folders
+from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
+from farm.store.logs import read_log
+from farm.store.plain_arrays import mapped_npy
+from farm.store.records import read_record
+from farm.store.run_form import SCHEMA, RunForm, SignedRunForm
+from farm.store.run_tables import ALARMS, INSTANCES, read_frame
+
+TIME_COLUMNS = ("classifier_time_us", "monitor_time_us")
+"""The only columns that may differ between two runs of the same experiment."""
+
+
+@dataclass(frozen=True)
+class Readouts:
+    """Two frames and a record; judging needs nothing else.
+
+    `label` -1 says that no known class is right. `score` is higher for more anomalous instances, an
+    `alarm` is a score above the threshold, and `cancelled` is what the policy made of it. `decision` is the
+    class acted upon, -1 where none: the prediction where it is not cancelled, else the fallback's.
+    """
+
+    instances: pd.DataFrame
+    alarms: pd.DataFrame
+    run: Mapping[str, Any] = field(default_factory=dict)
+    layers: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def save(self, folder: Path | str) -> Path:
+        """Write the folder, whole or not at all."""
+        folder = Path(folder)
+        with new_folder(folder) as temporary:
+            self.instances.to_parquet(temporary / INSTANCES, index=False)
+            self.alarms.to_parquet(temporary / ALARMS, index=False)
+            layer_files = {name: f"layer-{i}-{_plain(name)}.npy" for i, name in enumerate(self.layers)}
+            for layer, name in layer_files.items():
+                np.save(temporary / name, self.layers[layer], allow_pickle=False)
+            names = [INSTANCES, ALARMS, *layer_files.values()]
+            files = {name: file_digest(temporary / name) for name in names}
+            record = {**self.run, "layers": layer_files, "files": files}
+            write_json(temporary / "run.json", signed({"schema": SCHEMA, **record}))
+        return folder
+
+    @classmethod
+    def load(cls, folder: Path | str, *, to_judge: bool = False, conditions: Sequence[str] = ()) -> Readouts:
+        """Read a run's folder, checking that it is complete and unchanged; or a log (CSV or Parquet).
+
+        To judge, alarms need no ids of instances, and their monitors are categories: half the memory. Of a
+        log, `conditions` are other columns to read (`farm.store.logs.CONDITION` tells what they are called).
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            return cls(*read_log(folder, conditions, to_judge=to_judge))
+        run = checked_record(folder)
+        layers = {layer: mapped_npy(folder / name) for layer, name in run["layers"].items()}
+        instances, alarms = read_frame(folder / INSTANCES), folder / ALARMS
+        lean = partial(_lean, alarms) if to_judge else None
+        return cls(instances, read_frame(alarms, lean), run, layers)
+
+    def __repr__(self) -> str:
+        told = {"name": self.run.get("name"), "instances": len(self.instances)}
+        told |= {"monitors": self.alarms["monitor"].unique().tolist(), "folder": self.run.get("folder")}
+        inside = ", ".join(f"{key}={value!r}" for key, value in told.items() if value is not None)
+        return f"Readouts({inside})"
+
+    @classmethod
+    def load_all(cls, *places: Path | str) -> list[Readouts]:
+        """Read runs' folders and logs, and in the place of a campaign's folder each of its finished cells."""
+        return [cls.load(place) for place in run_folders(places)]
+
+
+def checked_record(folder: Path, form: type[RunForm] = SignedRunForm) -> dict[str, Any]:
+    """Read the record of a run's folder, checking that the folder is complete and unchanged."""
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; expected one that `farm run` wrote")
+    if not (folder / "run.json").exists():
+        raise DataError(_no_run(folder))
+    run = read_record(folder / "run.json", SCHEMA, form)
+    check_signature(folder / "run.json", run)
+    needed = [INSTANCES, ALARMS, *run["layers"].values()]
+    check_files(folder, run["files"], needed)
+    return run
+
+
+def _no_run(folder: Path) -> str:
+    """Say what a folder without a run's record is, and what could be given in its place."""
+    if (folder / "campaign.json").exists():
+        return (
+            f"{folder} is a campaign's folder; expected one run's: give a cell's, {folder / 'cells'}/..., or "
+            "read all of them with `farm.Readouts.load_all`"
+        )
+    inside = sorted(
+        {str(path.parent) for name in ("run", "campaign") for path in folder.glob(f"*/{name}.json")}
+    )
+    hint = f"; give what it holds, such as {' or '.join(inside[:2])}" if inside else ""
+    return (
+        f"{folder} is no run's folder, since run.json is not there; expected one that `farm run` wrote{hint}"
+    )
+
+
+def _lean(alarms: Path, names: list[str]) -> pd.DataFrame:
+    """Read alarms to be judged; no more than a column of them is held twice."""
+    columns = [name for name in names if name != "id"]
+    table = pq.read_table(alarms, columns=columns, read_dictionary=["monitor"], pre_buffer=False)
+    frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    return frame
+
+
+def _plain(layer: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", layer)

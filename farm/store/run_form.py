@@ -1,0 +1,124 @@
+"""What `run.json` has to have, whoever signed it: what judges, compares and repeats a run relies on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from farm.store.records import Form
+
+SCHEMA = 3
+
+
+class NameForm(Form):
+    """A component by name, with what it was made by."""
+
+    name: str | None = None
+    recipe: dict[str, Any] | None = None
+    hash: str | None = None
+    digest: str | None = None
+
+
+class CalibrationForm(Form):
+    """How a threshold was set."""
+
+    method: str | None = None
+    asked_acceptance: float | None = None
+    held_out_acceptance: float | None = None
+
+
+class PartForm(Form):
+    """A policy or a fallback."""
+
+    name: str
+    recipe: dict[str, Any] | None = None
+
+
+class MonitorForm(Form):
+    """What a run notes of one monitor."""
+
+    name: str
+    failure: str | None = None
+    ranked: bool | None = None
+    nbytes: int | None = None
+    parameters: dict[str, Any] | None = None
+    calibration: CalibrationForm | None = None
+    policy: PartForm | None = None
+    fallback: PartForm | None = None
+
+
+class SurroundingsForm(Form):
+    """What readouts may depend on beside the experiment."""
+
+    versions: dict[str, str | None] | None = None
+    hardware: dict[str, Any] | None = None
+    testbed_commit: str | None = None
+
+
+class PassForm(SurroundingsForm):
+    """What computed some monitors of a cell, and how long it took."""
+
+    monitors: list[str]
+    cell_seconds: float | None = None
+
+
+class CellForm(Form):
+    """Which cell of a campaign a run is."""
+
+    id: str
+    title: str
+    label: dict[str, str | int | float | None]
+    keys: dict[str, str]
+
+
+class RepeatableForm(Form):
+    """A run's record as far as it tells what was run."""
+
+    experiment: dict[str, Any]
+
+
+class RunForm(SurroundingsForm):
+    """A run's record; a log that was saved as a run has little of it."""
+
+    files: dict[str, str]
+    layers: dict[str, str]
+    name: str | None = None
+    home: str | None = None
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
+    batch_size: int | None = Field(default=None, ge=0, lt=2**63)
+    threads: int | None = None
+    workload: NameForm | None = None
+    classifier: NameForm | None = None
+    classes: list[str] | None = None
+    monitors: Sequence[MonitorForm] | None = None
+    experiment: dict[str, Any] | None = None
+    stream: dict[str, Any] | None = None
+    passes: Sequence[PassForm] | None = None
+    cell: CellForm | None = None
+
+
+class SignedRunForm(RunForm):
+    """One that has the checksum of its content."""
+
+    checksum: str
+
+
+class NotedMonitorForm(MonitorForm):
+    """A monitor of which it is told whether it failed."""
+
+    failure: str | None
+
+
+class WholeRunForm(SignedRunForm):
+    """One that a run wrote, and nobody by hand."""
+
+    monitors: Sequence[NotedMonitorForm]
+
+
+class FinishedCellForm(WholeRunForm):
+    """One that is a cell of a campaign."""
+
+    cell: CellForm
+    passes: Sequence[PassForm] = Field(min_length=1)

@@ -1,0 +1,70 @@
+"""Small tables in every format: what stands in them, and that no name becomes markup."""
+
+import re
+
+import pytest
+
+from farm.judging.inspection import Look
+from farm.measures.measure import Bounded, Measure, undefined
+from farm.report.cells import DASH
+from farm.report.looks import render_looks
+from tests.wording import same_text
+
+INTERVAL = Bounded(Measure(-0.25), Measure(-0.5), Measure(0.125))
+LOOK = Look(
+    "of a_b & c",
+    ("monitor", "value", "n"),
+    [("x|y_1", INTERVAL, 1200), ("-2 %", undefined("no alarm"), None)],
+    ("50 % are new",),
+)
+
+
+def test_markdown_is_a_table_with_names_kept_as_they_are():
+    text = render_looks([LOOK], "markdown")
+    same_text(text)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4}
+
+
+def test_latex_has_its_braces_and_columns():
+    text = render_looks([LOOK, LOOK], "latex")
+    same_text(render_looks([LOOK], "latex"))
+    assert text.count(r"\begin{tabular}{lrr}") == 2
+    body = re.sub(r"\\[{}]", "", text)
+    assert body.count("{") == body.count("}")
+    assert text.count(r"\midrule") == text.count(r"\toprule") == text.count(r"\bottomrule") == 2
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex"])
+def test_reasons_and_notes_are_told_once(style):
+    text = render_looks([LOOK], style, width=200).replace("\\", "").replace("--", DASH)
+    assert text.count("no alarm") == text.count("50 % are new") == 1
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex"])
+def test_a_title_alone_is_no_table(style):
+    text = render_looks([Look("monitor: no groups, too few values", (), [])], style)
+    assert "monitor: no groups, too few values" in text
+    assert "tabular" not in text
+    assert "|" not in text
+
+
+def test_a_table_without_rows_has_its_heading():
+    empty = Look("", ("monitor", "n"), [])
+    assert render_looks([empty], "markdown") == "| monitor | n |\n|:--|--:|\n"
+    lines = render_looks([empty], "latex").splitlines()
+    assert lines[-5:] == [r"monitor & n \\", r"\midrule", r"\bottomrule", r"\end{tabular}", r"\par}"]
+
+
+@pytest.mark.parametrize("width", [200, 42, 34])
+def test_headings_wrap_before_cells_and_names_are_broken_last(width):
+    look = Look("", ("monitor", "cancelled though right", "fault"), [("max-softmax", INTERVAL, "shot noise")])
+    said = render_looks([look], "table", width=width)
+    same_text(said)
+    assert "max-softmax" in said
+    assert max(map(len, said.splitlines())) <= width
+
+
+def test_a_long_title_is_as_wide_as_the_terminal_and_not_as_the_table():
+    long = Look("a title that is far longer than its table is wide", ("n",), [(1,)])
+    assert long.title in render_looks([long], "table", width=60).splitlines()

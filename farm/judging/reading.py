@@ -46,7 +46,7 @@ def parts_of(
                 f"alarms of monitor '{name}': {len(at):,} for {n:,} instances; expected one for each instance"
             )
     rows = rows or ROWS // max(len(blocks), 1)
-    nothing = pq.ParquetFile(alarms).schema_arrow.empty_table().to_pandas()
+    nothing = pq.ParquetFile(alarms).schema_arrow.empty_table().to_pandas(ignore_metadata=True)
     said = {name: _stretches(alarms, ALARMS, at, rows) for name, at in blocks.items()}
     for stretch in _stretches(instances, INSTANCES, range(n), rows):
         frames = [next(stretches).assign(monitor=name) for name, stretches in said.items()]
@@ -104,6 +104,6 @@ def _stretches(path: Path, columns: Collection[str], at: range, rows: int) -> It
             while (waiting := sum(map(len, held))) >= rows or (waiting and not left):
                 together = pa.concat_tables(held)
                 held = [together[rows:]]
-                yield together[:rows].to_pandas()
+                yield together[:rows].to_pandas(ignore_metadata=True)
             if not left:
                 return

@@ -42,12 +42,10 @@ class ParquetTable(CsvTable):
         with told_parquet(self.path):
             check_regular(self.path)
             schema, rows = pq.read_schema(self.path), pq.read_metadata(self.path).num_rows
-        # An index that pandas keeps for itself is no column.
-        own = {
-            name for name in (schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)
-        }
-        self._names = {name.strip().lower(): name for name in schema.names if name not in own}
-        columns = [name.strip().lower() for name in schema.names if name not in own]
+            # These are decoded only here. An index that pandas keeps for itself is no column.
+            own, names = _index_columns(schema), schema.names
+        self._names = {name.strip().lower(): name for name in names if name not in own}
+        columns = [name.strip().lower() for name in names if name not in own]
         for name in columns:
             if columns.count(name) > 1:
                 raise DataError(f"{self.path}: column '{name}' occurs twice; expected distinct names")
@@ -120,6 +118,13 @@ class ParquetTable(CsvTable):
     def place(self, row: int) -> str:
         """Say where a row is."""
         return f"row {row}"
+
+
+def _index_columns(schema: pa.Schema) -> set[str]:
+    """Return what pandas says are columns of its index; damaged, that may be of any form."""
+    stated = schema.pandas_metadata
+    found = stated.get("index_columns") if isinstance(stated, dict) else None
+    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
 
 
 @contextmanager

@@ -48,8 +48,9 @@ def check_columns(path: Path) -> list[str]:
     """Return the columns of a run's table, checking that each is of its type, and that none is missing."""
     with told_parquet(path):
         schema = pq.read_schema(path)
-    for name in schema.names:
-        if schema.names.count(name) > 1:
+        names: list[str] = schema.names
+    for name in names:
+        if names.count(name) > 1:
             raise DataError(f"{path}: column '{name}' occurs twice; expected distinct names")
         kind, (is_right, expected) = schema.field(name).type, _rule(name)
         if pa.types.is_dictionary(kind):
@@ -57,9 +58,9 @@ def check_columns(path: Path) -> list[str]:
         if not is_right(kind) and not pa.types.is_null(kind):
             raise DataError(f"{path}: column '{name}' is of type {kind}; expected {expected}")
     for name in NEEDED[path.name]:
-        if name not in schema.names:
-            raise DataError(f"{path}: column '{name}' is missing; found: {', '.join(schema.names)}")
-    return list(schema.names)
+        if name not in names:
+            raise DataError(f"{path}: column '{name}' is missing; found: {', '.join(names)}")
+    return names
 
 
 def read_frame(path: Path, read: Callable[[list[str]], pd.DataFrame] | None = None) -> pd.DataFrame:

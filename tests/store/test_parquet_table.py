@@ -100,3 +100,21 @@ def test_codes_of_values_that_are_not_there_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(pq, "read_table", lambda *_, **__: pa.table({"monitor": wild}))
     with pytest.raises(DataError, match=r"log\.parquet cannot be read as Parquet .*127"):
         ParquetTable(tmp_path / "log.parquet")
+
+
+def described(path, pandas_says):
+    """Write a table of which pandas says something else than it would."""
+    table = pa.table({"monitor": ["odin", "oob"], "alarm": [True, False]})
+    pq.write_table(table.replace_schema_metadata({"pandas": pandas_says}), path)
+    return path
+
+
+def test_what_pandas_says_of_a_table_may_be_no_text(tmp_path):
+    path = described(tmp_path / "log.parquet", b'{"index_columns": ["\xb0"]}')
+    with pytest.raises(DataError, match=r"log\.parquet cannot be read as Parquet .*0xb0"):
+        ParquetTable(path)
+
+
+@pytest.mark.parametrize("says", ["[]", "{}", '{"index_columns": 3}', '{"index_columns": [{"kind": "range"}]}'])
+def test_what_pandas_says_of_a_table_may_be_of_another_form(tmp_path, says):
+    assert ParquetTable(described(tmp_path / "log.parquet", says)).columns == ["monitor", "alarm"]

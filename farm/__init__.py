@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from farm.store.readouts import Readouts as Readouts
 
 _WHERE = {
+    "as_html": "farm.report.notebook",
     "Guard": "farm.guard",
     "Readouts": "farm.store.readouts",
     "Testbed": "farm.run.testbed",

@@ -83,6 +83,8 @@ def _parser() -> argparse.ArgumentParser:
         running.add_streams,
         monitors.add_guard,
         judging.add_judging,
+        judging.add_report,
+        judging.add_serve,
         gate.add_check,
         gate.add_baseline,
         monitors.add_monitors,

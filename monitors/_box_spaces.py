@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import IntArray
-from monitors._layer_boxes import Points, Space
+from farm.api import JSON, IntArray
 from monitors._reasons import heaviest
+
+Points = NDArray[np.float32]
+
+
+class Space(ABC):
+    """Where the boxes are: some of the layer's own values, or a projection of them for each class."""
+
+    @abstractmethod
+    def project(self, features: Points, label: IntArray) -> Points:
+        """Put each row into the space of its class; NaN where that class has none."""
+
+    def place(self, layer: str, dimension: int) -> str:
+        """Say what a dimension is."""
+        return f"component {dimension} of {layer}"
+
+    def parts(
+        self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
+    ) -> Mapping[str, float]:
+        """Say which of one row's values put it where it is, and how much each adds.
+
+        `outside` is how far it is outside of the nearest box in each dimension, and `towards` is 1 where it
+        is nearer to the upper side in the dimension that decides, else -1.
+        """
+        del layer, features, label, outside, towards
+        return {}
+
+    def notes(self) -> Mapping[str, JSON]:
+        """What the fit of the space found out."""
+        return {}
 
 
 class Neurons(Space):

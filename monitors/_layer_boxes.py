@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,38 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from farm.api import JSON, Features, IntArray, Observation, State, derived_seed
+from farm.api import JSON, Features, IntArray, Observation, Plane, State, derived_seed
+from monitors._box_spaces import Points, Space
 
-Points = NDArray[np.float32]
 NARROWEST = 1e-3
 """A dimension in which a box has no width counts as this share of its widest, where tau is in widths."""
-
-
-class Space(ABC):
-    """Where the boxes are: some of the layer's own values, or a projection of them for each class."""
-
-    @abstractmethod
-    def project(self, features: Points, label: IntArray) -> Points:
-        """Put each row into the space of its class; NaN where that class has none."""
-
-    def place(self, layer: str, dimension: int) -> str:
-        """Say what a dimension is."""
-        return f"component {dimension} of {layer}"
-
-    def parts(
-        self, layer: str, features: Points, label: int, outside: NDArray[np.floating], towards: int
-    ) -> Mapping[str, float]:
-        """Say which of one row's values put it where it is, and how much each adds.
-
-        `outside` is how far it is outside of the nearest box in each dimension, and `towards` is 1 where it
-        is nearer to the upper side in the dimension that decides, else -1.
-        """
-        del layer, features, label, outside, towards
-        return {}
-
-    def notes(self) -> Mapping[str, JSON]:
-        """What the fit of the space found out."""
-        return {}
 
 
 def fit_boxes(space: Space, by_class: Sequence[Points], clusters: int, seed: int) -> dict[str, Points]:
@@ -129,6 +101,20 @@ class LayerBoxes:
                 self._layer, features[0], own, distances[cluster], 1 if value - high > low - value else -1
             ),
         )
+
+    def plane(self, observation: Observation, wider: float) -> Plane | None:
+        """Return where instances of one class lie in the first two dimensions, and its boxes, enlarged."""
+        own = int(observation.predicted[0])
+        there = np.isfinite(self._low[own]).all(axis=1)
+        if self._low.shape[2] < 2 or not there.any():
+            return None
+        points = self._space.project(observation.features(self._layer), observation.predicted)[:, :2]
+        more = wider * self._unit[own, there, :2] if self._in_widths else np.float32(wider)
+        low, high = self._low[own, there, :2] - more, self._high[own, there, :2] + more
+        sides = np.stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]], axis=1)
+        axes = self._space.place(self._layer, 0), self._space.place(self._layer, 1)
+        # Where the threshold makes boxes smaller, of narrow ones nothing is left.
+        return Plane(points.astype(np.float64), sides[(low <= high).all(axis=1)].tolist(), axes)
 
     def _distances(self, points: Points, label: IntArray) -> NDArray[np.floating]:
         """Return instances x clusters x dimensions."""

@@ -27,6 +27,7 @@ from farm.api import (
     Monitor,
     Needs,
     Observation,
+    Plane,
     State,
     check_choice,
     check_number,
@@ -34,7 +35,8 @@ from farm.api import (
 )
 from farm.errors import ParameterError
 from monitors._box_reasons import reason_of
-from monitors._layer_boxes import LayerBoxes, Points, Space, fit_boxes
+from monitors._box_spaces import Points, Space
+from monitors._layer_boxes import LayerBoxes, fit_boxes
 
 NO_BOX = 1e9
 """The score where a class has no box at all: outside of everything, and still a finite number."""
@@ -123,6 +125,11 @@ class BoxMonitor(Monitor):
         name = self.classifier.classes[int(observation.predicted[0])]
         face = self._tau if self._strict else None
         return reason_of(decides, name, in_widths=self._in_widths, outside_from=face)
+
+    def _plane(self, observation: Observation) -> Plane | None:
+        # As alarmed: what is outside of a box by no more than its class's threshold is let in.
+        threshold = self.calibration.thresholds(observation.predicted[:1])
+        return self._boxes[0].plane(observation, float(np.ravel(threshold)[0]))
 
     def notes(self) -> Mapping[str, JSON]:
         """What is to know of the boxes; of several layers, for each of them."""

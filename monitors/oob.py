@@ -9,8 +9,7 @@ from sklearn.decomposition import PCA
 
 from farm.api import LAST_HIDDEN, State, check_choice, check_number
 from farm.errors import ParameterError
-from monitors._box_spaces import Components, Neurons
-from monitors._layer_boxes import Points, Space
+from monitors._box_spaces import Components, Neurons, Points, Space
 from monitors._neurons import check_once, check_there
 from monitors.boxes import BoxMonitor
 

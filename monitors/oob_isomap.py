@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.manifold import Isomap
 
 from farm.api import JSON, LAST_HIDDEN, IntArray, State, check_number, generator
-from monitors._layer_boxes import Points, Space
+from monitors._box_spaces import Points, Space
 from monitors.boxes import BoxMonitor
 
 

@@ -43,6 +43,7 @@ from farm.api.data import (
     copies_of,
     image_digests,
 )
+from farm.api.explanation import Explanation, Plane
 from farm.api.faultload import (
     CATEGORIES,
     FAULT_MEASURES,
@@ -56,7 +57,7 @@ from farm.api.faultload import (
     change_of,
 )
 from farm.api.files import check_regular, read_bytes, read_text
-from farm.api.monitor import Explanation, Monitor, Verdict
+from farm.api.monitor import Monitor, Verdict
 from farm.api.observation import (
     LAST_HIDDEN,
     CollectedFeatures,
@@ -111,6 +112,7 @@ __all__ = [
     "NoCache",
     "Observation",
     "PerInstance",
+    "Plane",
     "Policy",
     "Progress",
     "RawOutputs",

@@ -297,6 +297,10 @@ class Stream(Protocol):
         """Yield batches of at most this many instances; each call starts over."""
         ...
 
+    def at(self, positions: IntArray) -> Batch:
+        """Return some instances by their places in the stream, just as they come, in any order."""
+        ...
+
     def guard(self, workload: Workload) -> None:
         """Raise where an instance, or one of its group, is in the workload's training or validation data."""
         ...

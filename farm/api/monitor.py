@@ -13,8 +13,8 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from farm.api.calibration import Calibration, CalibrationRule
 from farm.api.classifier import Classifier, Needs
 from farm.api.component import Component
 from farm.api.counted import CountedClassifier
+from farm.api.explanation import Explanation, Plane
 from farm.api.files import files_were_closed
 from farm.api.observation import FitData, Labelled, Observation, ViewedData
 from farm.errors import ComponentFailure, Failure, UserError, one_line, pass_on_ctrl_c
@@ -39,25 +40,6 @@ class Verdict:
     alarms: BoolArray
     nanoseconds: int
     thresholds: FloatArray | float
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What a monitor can say of one score to people who must act on it; what it does not know it leaves out.
-
-    `contributions` are the parts of the input to the score that weigh most, heaviest first: neurons
-    (`last-hidden[17]`), components, checks or member monitors, each with how much it adds. `nearest` are ids
-    of the training images that are most alike, nearest first. `details` are numbers for a program.
-    """
-
-    reason: str = ""
-    contributions: Mapping[str, float] = field(default_factory=dict)
-    nearest: tuple[str, ...] = ()
-    details: Mapping[str, JSON] = field(default_factory=dict)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON, without what is empty."""
-        return {key: value for key, value in asdict(self).items() if value}
 
 
 class Monitor(Component, ABC):
@@ -106,6 +88,11 @@ class Monitor(Component, ABC):
         """Say why the one instance of this observation has its score; where a method can."""
         del observation
         return Explanation()
+
+    def _plane(self, observation: Observation) -> Plane | None:
+        """Say where these instances, all of one predicted class, lie; for methods that judge by a place."""
+        del observation
+        return None
 
     # Drivers ------------------------------------------------------------------------------------------
 
@@ -214,6 +201,14 @@ class Monitor(Component, ABC):
         observation = self._view(observation)
         singly = [observation.take(slice(i, i + 1)) for i in range(len(observation))]
         return [self._call("in explain", self._explain, one) for one in singly]
+
+    def plane(self, observation: Observation) -> Plane | None:
+        """Return where instances of one predicted class lie, beside what is accepted; None where nowhere."""
+        observation = self._view(observation)
+        plane = self._call("in plane", self._plane, observation)
+        if plane is None:
+            return None
+        return self._call("in plane", lambda: plane.checked(f"monitor '{self.name}'", len(observation)))
 
     def _call(self, where: str, hook: Callable[P, R], *arguments: P.args, **more: P.kwargs) -> R:
         """Call a hook, and turn whatever it raises into a failure that names it."""

@@ -25,7 +25,7 @@ _BEGAN, _RESIDENT_BEFORE, _SINCE, _RESIDENT_THEN, _AT_WORK, _HEAD = range(6)
 """The cell's beginning and the memory then; the call's, and the row of its monitor, 0 for nobody."""
 _SECONDS, _BYTES, _DOING, _ROW = range(4)
 """A monitor's row: what all of its calls took, and what it did last."""
-_DOINGS = ("working", "fitting", "scoring")
+_DOINGS = ("working", "fitting", "scoring", "explaining")
 
 BETWEEN_LOOKS = 0.05
 """Seconds between two looks at the memory that a monitor takes, where its calls are short."""

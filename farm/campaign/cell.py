@@ -24,6 +24,7 @@ from farm.run.loading import importable
 from farm.run.repetition import differences
 from farm.run.shared import CallObserver, Recent
 from farm.store.campaign_folder import CampaignFolder
+from farm.store.pictures import Pictures, joined
 from farm.store.readouts import Readouts
 
 OF_THE_PASS = ("seconds", "peak_memory_bytes", "versions", "hardware", "testbed_commit", "experiment_commit")
@@ -83,7 +84,7 @@ def merged(parts: Sequence[Readouts], job: Job, seconds: float) -> Readouts:
     is added.
     """
     first, last = parts[0], parts[-1]
-    chosen: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], pd.DataFrame]] = {}
+    chosen: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], pd.DataFrame, Pictures | None]] = {}
     for part in parts:
         keys = part.run["cell"]["keys"] if "cell" in part.run else job.keys
         # What came of monitors, and what the experiment says of them, have one order.
@@ -91,19 +92,23 @@ def merged(parts: Sequence[Readouts], job: Job, seconds: float) -> Readouts:
             name = entry["name"]
             wanted = name in job.keys and keys.get(name) == job.keys[name]
             if wanted and (name not in job.compute or part is last):
-                chosen[name] = entry, spec, part.alarms[part.alarms["monitor"] == name]
+                said = part.alarms[part.alarms["monitor"] == name]
+                chosen[name] = entry, spec, said, part.pictures
     ordered = [chosen[name] for name in job.keys]
-    rows = [first.alarms.iloc[:0], *(alarms for _, _, alarms in ordered)]
+    rows = [first.alarms.iloc[:0], *(said for _, _, said, _ in ordered)]
+    samples = next((part.pictures for part in parts if part.pictures is not None), None)
+    pictures = [(samples, None), *((chosen[name][-1], name) for name in job.keys)]
     passes = [one for part in parts for one in part.run.get("passes", [_pass(part, seconds, job.workers)])]
     run = {
         **first.run,
         **{key: last.run[key] for key in OF_THE_PASS},
-        "experiment": {**last.run["experiment"], "monitors": [spec for _, spec, _ in ordered]},
-        "monitors": [entry for entry, _, _ in ordered],
+        "experiment": {**last.run["experiment"], "monitors": [spec for _, spec, _, _ in ordered]},
+        "monitors": [entry for entry, _, _, _ in ordered],
         "passes": _still_needed(passes, list(job.keys)),
         "cell": {"id": job.cell, "title": job.title, "label": dict(job.label), "keys": dict(job.keys)},
     }
-    return replace(first, alarms=pd.concat(rows, ignore_index=True), run=run)
+    alarms = pd.concat(rows, ignore_index=True)
+    return replace(first, alarms=alarms, run=run, pictures=joined(pictures))
 
 
 def _run(

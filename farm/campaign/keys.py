@@ -118,6 +118,7 @@ class KeyMaker:
             "batch_size": experiment.batch_size,
             "threads": experiment.threads,
             "layers": experiment.layers,
+            "pictures": experiment.pictures,
         }
 
     def _around(self, experiment: Experiment, spec: MonitorSpec) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from farm.commands.parsing.common import KINDS
 from farm.config.yaml_reading import override
 from farm.errors import DataError, ExperimentError, StorageError
 from farm.registry import Kind
-from farm.report.data_card import card_lines, data_card
+from farm.report.data_card import card_lines
 from farm.report.pictures import contact_sheet
+from farm.run.data_card import data_card
 from farm.run.progress import shown_progress
 
 

@@ -11,10 +11,10 @@ from farm.gate.alarm_rates import alarm_rates
 from farm.judging import JudgedRun, VerdictTable
 from farm.judging.inspection import Look, LookCell
 from farm.judging.notes import Noted
-from farm.judging.parts import Group
 from farm.measures import Bounded, undefined
 from farm.measures.detection import detection_measures
 from farm.measures.oracle import ORACLE
+from farm.measures.parts import Group
 from farm.report.cells import DASH
 from farm.statistics.planning import check_half_width, instances_for_half_width, onsets_for_delay_bound
 from farm.store.readouts import Readouts

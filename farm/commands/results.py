@@ -80,7 +80,7 @@ def compare(options: argparse.Namespace) -> int:
 
 def _check_picture(path: Path) -> None:
     """Check that a diagram can be written there, before there is any work to lose."""
-    from farm.report.critical_difference import FORMATS
+    from farm.report.figures import FORMATS
 
     if path.exists():
         raise DataError(f"{path} exists already; expected a new file: remove it or choose another name")
@@ -92,13 +92,13 @@ def _check_picture(path: Path) -> None:
 
 def _draw(conclusions: Sequence[Conclusion], out: str) -> None:
     """Draw the ranks over all sets, or of the one category there is."""
-    from farm.report.critical_difference import draw_critical_difference
+    from farm.report.figures import critical_difference, save
     from farm.statistics.table import Undefined
 
     last = conclusions[-1]
     if isinstance(last.ranks, Undefined):
         raise ExperimentError(f"--cd {out}: nothing to draw; {last.ranks.reason}")
-    draw_critical_difference(last.ranks, Path(out), about=last.category)
+    save(critical_difference(last.ranks, about=last.category), Path(out))
     print(f"farm: drawn to {out}", file=sys.stderr)
 
 

@@ -42,7 +42,8 @@ def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     started = time.perf_counter()
     if options.workers is not None and options.workers < 1:
         raise ExperimentError(f"--workers is {options.workers}; expected at least 1")
-    experiment, folder = load(options.experiment, options.set)
+    pictures = [] if options.pictures is None else [f"pictures={options.pictures}"]
+    experiment, folder = load(options.experiment, [*options.set, *pictures])
     if isinstance(experiment, Campaign):
         from farm.commands.run_campaign import run_campaign
 

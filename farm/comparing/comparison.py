@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -25,6 +25,7 @@ from farm.statistics.wording import listed, verb
 from farm.store.readouts import Readouts
 
 BY = ("faultload", "category", "severity", "workload")
+SectionMaker: TypeAlias = Callable[[str, tuple[BenchmarkSet, ...]], Section]
 
 
 @dataclass(frozen=True)
@@ -143,33 +144,20 @@ def compare_runs(
     sets = benchmark_sets(runs, what)
     monitors = _chosen(sets, runs, only, control)
 
-    @cache
-    def about(name: str, own: tuple[BenchmarkSet, ...]) -> Section:
-        return section(
-            name, own, what, monitors, alpha=alpha, replicates=replicates, seed=seed, control=control
-        )
-
+    about = _sections_of(what, monitors, alpha=alpha, replicates=replicates, seed=seed, control=control)
     sections = tuple(about(name, own) for name, own in _grouped(sets, by).items())
-    records = (item for one in sets for run in one.records for item in run.items())
-    yardsticks = {name for name, record in records if record["yardstick"]} - {*only, control}
-    groups = _grouped(sets, "category")
-    if len(groups) > 1:
-        groups[ALL] = tuple(sets)
-    conclusions = tuple(
-        conclude(
-            name,
-            own,
-            what,
-            monitors,
-            alpha=alpha,
-            undefined=undefined,
-            streams=partial(about, name, own),
-            rope=rope,
-            seed=seed,
-            control=control,
-            yardsticks=yardsticks,
-        )
-        for name, own in groups.items()
+    yardsticks = yardsticks_of(sets) - {*only, control}
+    concluded = _concluded(
+        sets,
+        what,
+        monitors,
+        about,
+        alpha=alpha,
+        undefined=undefined,
+        rope=rope,
+        seed=seed,
+        control=control,
+        yardsticks=yardsticks,
     )
     return Comparison(
         measure=what,
@@ -181,12 +169,57 @@ def compare_runs(
         monitors=monitors,
         sets=tuple(sets),
         sections=sections,
-        conclusions=conclusions,
+        conclusions=concluded,
         notes=(
             *_notes(what, sets, runs, monitors),
             *_not_run(sets, runs, [m for m in monitors if m not in yardsticks]),
         ),
         control=control,
+    )
+
+
+def conclusions(
+    sets: Sequence[BenchmarkSet], measure: str, monitors: Sequence[str], *, alpha: float = 0.05, seed: int = 0
+) -> tuple[Conclusion, ...]:
+    """Return what `compare_runs` concludes of each category, without its sections, which take their time."""
+    what = measured(measure)
+    about = _sections_of(what, monitors, alpha=alpha, replicates=None, seed=seed, control=None)
+    yardsticks = yardsticks_of(sets)
+    return _concluded(
+        sets, what, monitors, about, alpha=alpha, undefined="zero", seed=seed, yardsticks=yardsticks
+    )
+
+
+def yardsticks_of(sets: Sequence[BenchmarkSet]) -> set[str]:
+    """Name the monitors that know nothing, and are there to be compared with."""
+    records = (item for one in sets for run in one.records for item in run.items())
+    return {name for name, record in records if record["yardstick"]}
+
+
+def _sections_of(measure: Measured, monitors: Sequence[str], **options: Any) -> SectionMaker:
+    """Return what makes a section of some sets, each once."""
+
+    @cache
+    def about(name: str, own: tuple[BenchmarkSet, ...]) -> Section:
+        return section(name, own, measure, monitors, **options)
+
+    return about
+
+
+def _concluded(
+    sets: Sequence[BenchmarkSet],
+    measure: Measured,
+    monitors: Sequence[str],
+    about: SectionMaker,
+    **options: Any,
+) -> tuple[Conclusion, ...]:
+    """Conclude on each category, and on all of them where there are several."""
+    groups = _grouped(sets, "category")
+    if len(groups) > 1:
+        groups[ALL] = tuple(sets)
+    return tuple(
+        conclude(name, own, measure, monitors, streams=partial(about, name, own), **options)
+        for name, own in groups.items()
     )
 
 

@@ -18,10 +18,10 @@ from farm.comparing.measures import Measured
 from farm.comparing.sameness import check_distinct, names
 from farm.errors import DataError
 from farm.judging import JudgedRun, VerdictTable
-from farm.judging.parts import Group, Part
 from farm.judging.record import RANKED
 from farm.measures import Measure
 from farm.measures.oracle import ORACLE
+from farm.measures.parts import Group, Part
 from farm.statistics.table import Cell, Missing
 from farm.store.readouts import Readouts
 

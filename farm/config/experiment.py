@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from farm import api
 from farm.api import ORDERS
@@ -29,7 +29,9 @@ from farm.errors import ExperimentError, UserError
 
 __all__ = [
     "EXPERIMENTS",
+    "MOST_PICTURES",
     "MOST_THREADS",
+    "NO_PICTURES",
     "CalibrationSpec",
     "ComponentSpec",
     "Experiment",
@@ -48,13 +50,22 @@ __all__ = [
 
 MOST_THREADS = 1024
 """More are a slip of the pen."""
+NO_PICTURES = "none"
+MOST_PICTURES = 50
+
+
+def _pictures(value: Any) -> Any:
+    if value == NO_PICTURES or (type(value) is int and 0 <= value <= MOST_PICTURES):
+        return value
+    raise ValueError(f"is {value!r}; expected a whole number from 0 to {MOST_PICTURES}, or '{NO_PICTURES}'")
 
 
 class Settings(Strict):
     """What an experiment has one of, and all cells of a campaign in common.
 
     `policy` is what follows an alarm, `fallback` what takes a cancelled decision's place: `none`, `last`, or
-    a second classifier by name. A monitor may have its own.
+    a second classifier by name. A monitor may have its own. `pictures` are how many images are kept of each
+    monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all.
     """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -68,6 +79,7 @@ class Settings(Strict):
     batch_size: int = Field(default=64, ge=1, lt=2**63)
     threads: int = Field(default=1, ge=1, le=MOST_THREADS)
     layers: list[str] = Field(default=[])
+    pictures: Annotated[Any, AfterValidator(_pictures)] = 6
 
     @model_validator(mode="after")
     def _named_apart(self) -> Self:

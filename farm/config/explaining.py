@@ -33,11 +33,13 @@ def explain(
     *,
     places: Mapping[str, Sequence[str]] | None = None,
     more_keys: Iterable[str] = (),
+    most: int | None = None,
 ) -> str:
     """Tell all problems on one line.
 
     `values` are what was to become a `model`. `places` says, for a list that was not written as it stands in
-    them, where each item was; `more_keys` are known beside those of the model.
+    them, where each item was; `more_keys` are known beside those of the model. Beyond `most`, problems are
+    counted.
     """
     messages = []
     for problem in error.errors(include_url=False, include_context=False):
@@ -56,6 +58,8 @@ def explain(
             rule = rule.replace("greater than or equal to", "at least")
             rule = rule.replace("less than or equal to", "at most")
             messages.append(f"{key} is {_shown(problem['input'])}; expected {rule}")
+    if most is not None and (more := len(messages) - most) > 0:
+        messages[most:] = [f"and {more:,} more"]
     return "; ".join(messages)
 
 

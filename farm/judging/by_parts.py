@@ -18,7 +18,6 @@ from farm.api.arrays import IntArray
 from farm.errors import DataError
 from farm.judging.intervals import Intervals, NotCounted, OfInstances
 from farm.judging.notes import failures, noted
-from farm.judging.parts import Group, Kinds, Part, Partition
 from farm.judging.reading import has_values, parts_of
 from farm.judging.record import MEASURED, RANKED, Fields, Record, not_along_time, records
 from farm.judging.strata import tallies
@@ -27,6 +26,7 @@ from farm.measures import undefined
 from farm.measures.accumulate import Accumulator, time_quantiles
 from farm.measures.histogram import BINS
 from farm.measures.oracle import ORACLE
+from farm.measures.parts import Group, Kinds, Part, Partition
 from farm.measures.tally import Tally
 from farm.store.files import check_files
 from farm.store.records import read_record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from farm.judging.intervals import Intervals, OfInstances, OfTracks, TrackDraws
+from farm.judging.intervals import BOUNDED, Intervals, OfInstances, OfTracks, TrackDraws
 from farm.judging.notes import Noted, noted
-from farm.judging.parts import Part
 from farm.judging.record import MEASURED, RANKED, Fields, Record, WholeStream, not_along_time, records
 from farm.judging.strata import Ascending, quantiles, tallies, total
 from farm.judging.table import VerdictTable
 from farm.measures import Separation, undefined
 from farm.measures.accumulate import QUANTILES
+from farm.measures.parts import Part
 from farm.measures.tally import Tally
 
 
@@ -56,7 +56,11 @@ class JudgedRun:
     @cached_property
     def points(self) -> list[Record]:
         """The same without intervals, for whoever needs none."""
-        return records(self, self.run, bounded=False)
+        return records(self, self.run, bounded=())
+
+    def records_of(self, *parts: Part, bounded: Collection[str] = BOUNDED) -> list[Record]:
+        """Return one record for each monitor on some of the parts; `bounded` measures have intervals."""
+        return records(self, self.run, parts=parts, bounded=bounded)
 
     @cached_property
     def monitors(self) -> list[Noted]:

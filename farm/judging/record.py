@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -12,16 +11,16 @@ import numpy as np
 from farm.api.arrays import BoolArray, IntArray
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
 from farm.judging.notes import Noted
-from farm.judging.parts import Part
 from farm.judging.verdicts import Truth
 from farm.measures import Counts, Measure, ratio, undefined
 from farm.measures.along_time import Episodes
 from farm.measures.detection import detection_measures
 from farm.measures.oracle import ORACLE
+from farm.measures.parts import Part
 from farm.measures.tally import Tally
 
-FindEnds: TypeAlias = Callable[[Task, str, Measure], Ends] | None
-"""From a task and a measure of it with its value to the ends of the interval, if there is to be one."""
+FindEnds: TypeAlias = Callable[[Task, str, Measure], Ends | None]
+"""From a task and a measure of it with its value to the ends of the interval; None where it has none."""
 Record: TypeAlias = dict[str, Any]
 Fields: TypeAlias = dict[str, Any]
 """Names to JSON values, or to a `Measure`, which `plain` turns into one."""
@@ -101,9 +100,19 @@ class JudgedParts(Protocol):
         """Return quantiles of a monitor's times, the oracle's being the classifier's; None without any."""
 
 
-def records(judged: JudgedParts, run: Mapping[str, Any], *, bounded: bool = True) -> list[Record]:
-    """Write one record for each part and monitor; intervals, which take most of the time, can be left out."""
-    intervals = {part: judged.intervals(part) if bounded else None for part in judged.parts}
+def records(
+    judged: JudgedParts,
+    run: Mapping[str, Any],
+    *,
+    bounded: Collection[str] = BOUNDED,
+    parts: Sequence[Part] | None = None,
+) -> list[Record]:
+    """Write one record for each part, or each of some parts, and each monitor.
+
+    Intervals take most of the time: `bounded` are the measures that have one.
+    """
+    parts = judged.parts if parts is None else parts
+    intervals = {part: judged.intervals(part) if bounded else None for part in parts}
     return [
         {
             "run": run.get("folder"),
@@ -119,20 +128,31 @@ def records(judged: JudgedParts, run: Mapping[str, Any], *, bounded: bool = True
             "fallback": monitor.fallback,
             **_size(judged.tally(ORACLE, part), judged.why_no_ood),
             **_independent(intervals[part]),
-            **plain(_fields(judged, monitor, part, intervals[part])),
+            **plain(_fields(judged, monitor, part, _ends(intervals[part], monitor.name, bounded))),
             "failure": monitor.failure,
         }
-        for part in judged.parts
+        for part in parts
         for monitor in judged.monitors
     ]
 
 
-def _fields(judged: JudgedParts, monitor: Noted, part: Part, intervals: Intervals | None) -> Fields:
+def _ends(intervals: Intervals | None, monitor: str, bounded: Collection[str]) -> FindEnds:
+    """Return what finds the ends of one monitor's intervals, of those that are to have any."""
+
+    def find(task: Task, name: str, value: Measure) -> Ends | None:
+        if intervals is None or name not in bounded:
+            return None
+        return intervals.ends(monitor, task, name, value) if value.defined else (value, value)
+
+    return find
+
+
+def _fields(judged: JudgedParts, monitor: Noted, part: Part, ends: FindEnds) -> Fields:
     """Return every field that may be undefined; one that is, as a `Measure` with its reason."""
     if monitor.failure is not None:
         return dict.fromkeys(judged.measured, undefined(f"failed: {monitor.failure}"))
     name, why_no_ood, untimed = monitor.name, judged.why_no_ood, undefined("no times were given")
-    counted, ends = judged.tally(name, part), partial(intervals.ends, name) if intervals else None
+    counted = judged.tally(name, part)
     found = {
         **_detection(name, counted, why_no_ood, ends),
         **_classification(name, counted, ends),
@@ -248,9 +268,8 @@ def _task(task: Task, counts: Counts, ends: FindEnds) -> Fields:
     fields: Fields = {"tp": counts.tp, "fp": counts.fp, "tn": counts.tn, "fn": counts.fn}
     for name, value in detection_measures(counts).items():
         fields[name] = value
-        if ends and name in BOUNDED:
-            low, high = ends(task, name, value) if value.defined else (value, value)
-            fields |= {f"{name}_low": low, f"{name}_high": high}
+        if (found := ends(task, name, value)) is not None:
+            fields |= {f"{name}_low": found[0], f"{name}_high": found[1]}
     return plain(fields)
 
 

@@ -10,9 +10,9 @@ from operator import add
 import numpy as np
 
 from farm.api.arrays import FloatArray
-from farm.judging.parts import Part, Partition
 from farm.judging.table import Judgement, VerdictTable
 from farm.measures.histogram import between
+from farm.measures.parts import Part, Partition
 from farm.measures.tally import Tally
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, StrArray
 from farm.judging.notes import failures
-from farm.judging.parts import Partition, partition
 from farm.judging.verdicts import Truth, Verdicts, decisions, truth, verdicts
 from farm.measures.oracle import ORACLE, OutcomeCodes, outcomes
+from farm.measures.parts import Partition, partition
 from farm.measures.tally import system_outcome
 
 NO_GROUPS = Partition((), ())

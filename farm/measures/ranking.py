@@ -14,6 +14,7 @@ import numpy as np
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.errors import DataError, ParameterError
+from farm.measures.curve import Curve
 from farm.measures.measure import Measure, undefined
 
 TPR = 0.95
@@ -105,6 +106,43 @@ class Separation:
         missed = np.searchsorted(self._ood, self._ood, side="left") / self._n_ood
         # No threshold but an OOD score can be the best one, unless it is best never to raise an alarm.
         return Measure(min(float(np.min((1 - share) * false_alarms + share * missed)), share))
+
+    def roc(self) -> Curve:
+        """Return the share of ID flagged (x) and of OOD flagged (y) at each threshold, from never on.
+
+        Examples
+        --------
+        >>> curve = Separation(np.array([0.1, 0.3]), np.array([0.3, 0.4])).roc()
+        >>> curve.x.tolist(), curve.y.tolist()
+        ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
+        """
+        if self._why_not:
+            return Curve.nowhere(self._why_not)
+        false_alarms, found = self._flagged()
+        return Curve(np.append(0.0, false_alarms / self._n_id), np.append(0.0, found / self._n_ood))
+
+    def precision_recall(self) -> Curve:
+        """Return recall (x) and precision (y) at each threshold; never to flag counts as precision 1.
+
+        Examples
+        --------
+        >>> curve = Separation(np.array([0.1, 0.3]), np.array([0.3, 0.4])).precision_recall()
+        >>> curve.x.tolist(), [round(precision, 2) for precision in curve.y.tolist()]
+        ([0.0, 0.5, 1.0, 1.0], [1.0, 1.0, 0.67, 0.5])
+        """
+        if self._why_not:
+            return Curve.nowhere(self._why_not)
+        false_alarms, found = self._flagged()
+        precision = found / (found + false_alarms)
+        return Curve(np.append(0.0, found / self._n_ood), np.append(1.0, precision))
+
+    def _flagged(self) -> tuple[IntArray, IntArray]:
+        """Count the ID and the OOD instances at or above each score that occurs, the highest first."""
+        thresholds = np.unique(np.concatenate([self._id, self._ood]))[::-1]
+        return (
+            self._n_id - np.searchsorted(self._id, thresholds),
+            self._n_ood - np.searchsorted(self._ood, thresholds),
+        )
 
     def measures(self) -> dict[str, Measure]:
         """Return those that records hold, under the names they have there."""

@@ -12,11 +12,12 @@ DASH = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class TableCell:
-    """A text, in some cells a second one below it, and the number of a footnote."""
+    """A text, in some cells a second one below it, the number of a footnote, and the value that it writes."""
 
     text: str
     below: str = ""
     note: int | None = None
+    value: float | None = None
 
 
 class Notes:
@@ -108,7 +109,11 @@ def value_cell(path: str, write: Callable[[float], str]) -> Callable[[Mapping[st
 
     def cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
         value, reason = look_up(record, path)
-        return TableCell(write(value)) if value is not None else TableCell(DASH, note=notes.number(reason))
+        return (
+            TableCell(write(value), value=value)
+            if value is not None
+            else TableCell(DASH, note=notes.number(reason))
+        )
 
     return cell
 
@@ -150,8 +155,8 @@ def _bounded_cell(
             return TableCell(DASH, note=notes.number(reason))
         (least, why), (most, _) = look_up(record, fields[1]), look_up(record, fields[2])
         if least is None or most is None:
-            return TableCell(alone(found), note=notes.number(why))
-        return TableCell(*write(found, least, most))
+            return TableCell(alone(found), note=notes.number(why), value=found)
+        return TableCell(*write(found, least, most), value=found)
 
     return cell
 
@@ -163,9 +168,9 @@ def latency_cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
         return TableCell(DASH, note=notes.number(reason))
     classifier, _ = look_up(record, "classifier_time_us.median")
     if not classifier:
-        return TableCell(duration(own))
+        return TableCell(duration(own), value=own)
     share = 100 * own / classifier
-    return TableCell(duration(own), f"+{share:.0f} %" if share >= 1 else "<1 %")
+    return TableCell(duration(own), f"+{share:.0f} %" if share >= 1 else "<1 %", value=own)
 
 
 def acceptance_cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
@@ -174,7 +179,7 @@ def acceptance_cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
     realised, reason = look_up(record, "realised_acceptance")
     if realised is None:
         return TableCell(DASH, note=notes.number(reason))
-    return TableCell(DASH if asked is None else percent(asked), f"→ {percent(realised)}")
+    return TableCell(DASH if asked is None else percent(asked), f"→ {percent(realised)}", value=realised)
 
 
 def _written(value: float, end: float, digits: int) -> str:

@@ -15,6 +15,7 @@ from farm.api import (
     JSON,
     Batch,
     Images,
+    IntArray,
     Stream,
     Workload,
     check_choice,
@@ -23,7 +24,7 @@ from farm.api import (
     image_digests,
 )
 from farm.errors import DataError
-from farm.run.sources import check_unseen
+from farm.run.sources import check_positions, check_unseen
 from farm.store.files import check_files, file_digest, json_digest, new_folder, write_json
 from farm.store.images import STORES
 from farm.store.records import Form, read_record
@@ -138,18 +139,24 @@ class StoredStream:
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most this many instances, from the start."""
         for start in range(0, self.length, size):
-            rows = self._index.iloc[start : start + size]
-            images = self._store.read(self._folder, rows["order"].to_numpy(dtype=np.int64))
-            text = {c: rows[c].to_numpy(dtype=object).astype(str) for c in _TEXT}
-            yield Batch(
-                images=check_images(images, str(self._folder), text["ids"]),
-                labels=rows["labels"].to_numpy(dtype=np.int64),
-                is_ood=rows["is_ood"].to_numpy(dtype=np.bool_),
-                severity=rows["severity"].to_numpy(dtype=np.float64),
-                episode=rows["episode"].to_numpy(dtype=np.int64),
-                **{name: rows[name].to_numpy(dtype=np.float64) for name in _MEASURED},
-                **text,
-            )
+            yield self._batch(self._index.iloc[start : start + size])
+
+    def at(self, positions: IntArray) -> Batch:
+        """Return some instances by their places in the stream, just as they come, in any order."""
+        return self._batch(self._index.iloc[check_positions(positions, self.length)])
+
+    def _batch(self, rows: pd.DataFrame) -> Batch:
+        images = self._store.read(self._folder, rows["order"].to_numpy(dtype=np.int64))
+        text = {c: rows[c].to_numpy(dtype=object).astype(str) for c in _TEXT}
+        return Batch(
+            images=check_images(images, str(self._folder), text["ids"]),
+            labels=rows["labels"].to_numpy(dtype=np.int64),
+            is_ood=rows["is_ood"].to_numpy(dtype=np.bool_),
+            severity=rows["severity"].to_numpy(dtype=np.float64),
+            episode=rows["episode"].to_numpy(dtype=np.int64),
+            **{name: rows[name].to_numpy(dtype=np.float64) for name in _MEASURED},
+            **text,
+        )
 
     def guard(self, workload: Workload) -> None:
         """Raise where an image, or one of its group, is in the workload's training or validation data."""

@@ -20,7 +20,7 @@ from farm.api import (
     Stream,
     Workload,
 )
-from farm.config.experiment import Experiment, resolved
+from farm.config.experiment import NO_PICTURES, Experiment, resolved
 from farm.errors import one_line, pass_on_ctrl_c
 from farm.run.benchmark_set import StoredStream
 from farm.run.builder import Components, build
@@ -61,6 +61,7 @@ class Assembled:
             fallbacks=self.fallbacks,
             failures=self.failures,
             record=self.record,
+            pictures=None if self.experiment.pictures == NO_PICTURES else self.experiment.pictures,
         )
 
 

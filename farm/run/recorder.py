@@ -13,6 +13,7 @@ import pandas as pd
 from farm import registry
 from farm.api import FAULT_MEASURES, Monitor, Workload
 from farm.errors import one_line, pass_on_ctrl_c
+from farm.run.data_card import data_card
 from farm.run.system import Step, SystemUnderTest
 from farm.store import provenance
 from farm.store.full_disk import stop_where_full
@@ -153,6 +154,7 @@ def run_record(
             "hash": workload.content_hash,
             "sizes": {split.name: len(split) for split in workload.splits},
             "notes": dict(workload.notes),
+            "card": data_card(workload),
         },
         "classifier": {
             "name": classifier.name,

@@ -63,6 +63,10 @@ class Rows:
         """Cut out consecutive rows."""
         return replace(self, **{name: getattr(self, name)[start:stop] for name in _COLUMNS})
 
+    def at(self, places: IntArray) -> Rows:
+        """Return some of the rows, in this order."""
+        return replace(self, **{name: getattr(self, name)[places] for name in _COLUMNS})
+
     def with_next(self, rows: Rows) -> Rows:
         """Put the rows that come next behind these."""
         joined: dict[str, Any] = {
@@ -245,6 +249,15 @@ def _viewed(split: Split, indices: IntArray, rows: Rows, at: IntArray) -> Images
 def _of_visits(ids: np.ndarray, visits: IntArray) -> list[str]:
     """Say of instances that come again which visit it is."""
     return [f"{i}~{visit}" for i, visit in zip(ids, visits, strict=True)]
+
+
+def check_positions(positions: IntArray, length: int | None) -> IntArray:
+    """Return places in a stream of this length; raise where one is not there, negative ones included."""
+    out = positions[(positions < 0) | (positions >= (np.inf if length is None else length))]
+    if out.size:
+        size = "no end" if length is None else f"{length} instances"
+        raise IndexError(f"position {out[0]} is not in the stream, which has {size}")
+    return positions
 
 
 def check_unseen(

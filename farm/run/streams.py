@@ -25,7 +25,7 @@ from farm.api import (
 )
 from farm.errors import ExperimentError
 from farm.run.faults import Fault
-from farm.run.sources import Rows, Sources
+from farm.run.sources import Rows, Sources, check_positions
 
 
 class FromSources:
@@ -133,6 +133,10 @@ class BenchmarkStream(FromSources):
         for start in range(0, self.length, size):
             yield self._sources.batch(self._rows.part(start, start + size))
 
+    def at(self, positions: IntArray) -> Batch:
+        """Return some instances by their places in the stream, just as they come, in any order."""
+        return self._sources.batch(self._rows.at(check_positions(positions, self.length)))
+
 
 class TimedStream(FromSources):
     """A stream whose faults come by a schedule, finite or endless, with constant memory.
@@ -207,6 +211,24 @@ class TimedStream(FromSources):
                 left -= len(now)
                 if left <= 0:
                     return
+
+    def at(self, positions: IntArray) -> Batch:
+        """Return some instances by their places in the stream, just as they come, in any order.
+
+        All that comes before is drawn once more, without its images. An attack is applied to these instances
+        together, where in the stream it was to those of a batch: its last bits may be others.
+        """
+        wanted, places = np.unique(check_positions(positions, self._length), return_inverse=True)
+        found: Rows | None = None
+        start = 0
+        for rows in self._rows():
+            inside = wanted[(wanted >= start) & (wanted < start + len(rows))] - start
+            found = rows.at(inside) if found is None else found.with_next(rows.at(inside))
+            start += len(rows)
+            if start > wanted.max(initial=-1):
+                break
+        assert found is not None, "a stream with time has instances"
+        return self._sources.batch(found.at(places))
 
     def _rows(self) -> Iterator[Rows]:
         faults = self._sources.faults

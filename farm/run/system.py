@@ -245,8 +245,13 @@ class Visits:
         for track in zip(batch.workload.tolist(), batch.track.tolist(), strict=True):
             if track != self._latest:
                 self._number, self._latest = self._number + 1, track
-            numbers.append(f"visit {self._number}")
-        return opaque(np.array(numbers, dtype=str))
+            numbers.append(self._number)
+        return visit_names(numbers)
+
+
+def visit_names(numbers: Iterable[int]) -> StrArray:
+    """Return the names of visits, which are counted from the stream's first."""
+    return opaque(np.array([f"visit {number}" for number in numbers], dtype=str))
 
 
 def opaque(names: StrArray) -> StrArray:

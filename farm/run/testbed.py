@@ -30,14 +30,16 @@ from farm.api import (
     Stream,
     Workload,
     WorkloadSource,
+    check_number,
 )
-from farm.config.experiment import FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.config.experiment import MOST_PICTURES, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
 from farm.registry import Kind
 from farm.run.builder import Named, PlannedFault, fallback_source, make_named, make_order, planned_fault
 from farm.run.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.run.faults import Fault
 from farm.run.fitting import fit_monitors
+from farm.run.pictures import PictureMaker
 from farm.run.recorder import Recorder, cannot_tell, run_record
 from farm.run.shared import CallObserver, Recent
 from farm.run.streams import BenchmarkStream, TimedStream
@@ -292,14 +294,18 @@ class Testbed:
         fallbacks: Mapping[str, Named | ModelSource | Fallback] | None = None,
         failures: Mapping[str, str] | None = None,
         record: Mapping[str, Any] | None = None,
+        pictures: int | None = 6,
     ) -> Readouts:
         """Run a finite stream through the system and give the readouts.
 
         `workload` is what classifier and monitors were fitted on: nothing of its training or validation
         data may be in the stream. `policies` and `fallbacks` go by the monitors' names; without, an alarm
         cancels, and nothing takes the decision's place. `failures` are monitors that did not get as far as
-        this (shown, not run); `record` is kept with the readouts.
+        this (shown, not run); `record` is kept with the readouts. So are a few images that a report shows:
+        of each monitor the worst so many (`pictures`) of each kind, and samples; None keeps no image.
         """
+        if pictures is not None:
+            check_number("pictures", pictures, low=0, high=MOST_PICTURES, whole=True)
         stream.guard(workload)
         if stream.length is None:
             raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")
@@ -344,7 +350,21 @@ class Testbed:
             "stream": dict(stream.provenance),
             **run_record(workload, system, monitors, readouts, failed),
         }
-        return replace(readouts, run=run)
+        readouts = replace(readouts, run=run)
+        return readouts if pictures is None else self._with_pictures(readouts, system, stream, pictures)
+
+    def _with_pictures(self, readouts: Readouts, system: SystemUnderTest, stream: Stream, n: int) -> Readouts:
+        """Return readouts with their pictures; whatever is the matter with these, all else is kept."""
+        failed = {record["name"] for record in readouts.run["monitors"] if record["failure"]}
+        running = [monitor for monitor in system.monitors if monitor.name not in failed]
+        try:
+            with limited_threads(self.context.threads):
+                maker = PictureMaker(system.classifier, running, progress=self.progress, watch=self._watch)
+                return replace(readouts, pictures=maker.make(readouts, stream, n))
+        except BaseException as error:  # noqa: BLE001 - the readouts are there, whoever raises what
+            pass_on_ctrl_c(error)
+            self.progress.note(f"no pictures are kept: {one_line(error)}")
+            return readouts
 
     def _source_of(self, classifier: Classifier) -> ModelSource | None:
         """Return the recipe of a classifier that was made here."""

@@ -1,8 +1,8 @@
 """Readouts: what happened, instance by instance, with everything needed to judge and to repeat it.
 
 A run's folder holds `instances.parquet` (one row an instance), `alarms.parquet` (one row an instance and
-monitor), `run.json` (the whole provenance, and a checksum of each other file) and, where hidden layers were
-asked for, one `layer-*.npy` each.
+monitor), `run.json` (the whole provenance, and a checksum of each other file), where hidden layers were asked
+for one `layer-*.npy` each, and the pictures that a report shows, unless none were to be kept.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from farm.errors import DataError
 from farm.store.campaign_folder import run_folders
 from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
 from farm.store.logs import read_log
+from farm.store.pictures import Pictures, read_pictures
 from farm.store.plain_arrays import mapped_npy
 from farm.store.records import read_record
 from farm.store.run_form import SCHEMA, RunForm, SignedRunForm
@@ -44,6 +45,7 @@ class Readouts:
     alarms: pd.DataFrame
     run: Mapping[str, Any] = field(default_factory=dict)
     layers: Mapping[str, np.ndarray] = field(default_factory=dict)
+    pictures: Pictures | None = None
 
     def save(self, folder: Path | str) -> Path:
         """Write the folder, whole or not at all."""
@@ -55,6 +57,8 @@ class Readouts:
             for layer, name in layer_files.items():
                 np.save(temporary / name, self.layers[layer], allow_pickle=False)
             names = [INSTANCES, ALARMS, *layer_files.values()]
+            if self.pictures is not None:
+                names += self.pictures.save(temporary)
             files = {name: file_digest(temporary / name) for name in names}
             record = {**self.run, "layers": layer_files, "files": files}
             write_json(temporary / "run.json", signed({"schema": SCHEMA, **record}))
@@ -64,8 +68,9 @@ class Readouts:
     def load(cls, folder: Path | str, *, to_judge: bool = False, conditions: Sequence[str] = ()) -> Readouts:
         """Read a run's folder, checking that it is complete and unchanged; or a log (CSV or Parquet).
 
-        To judge, alarms need no ids of instances, and their monitors are categories: half the memory. Of a
-        log, `conditions` are other columns to read (`farm.store.logs.CONDITION` tells what they are called).
+        To judge, alarms need no ids of instances, and their monitors are categories: half the memory; and
+        pictures are left out. Of a log, `conditions` are other columns to read (`farm.store.logs.CONDITION`
+        tells what they are called).
         """
         folder = Path(folder)
         if not folder.is_dir():
@@ -74,13 +79,20 @@ class Readouts:
         layers = {layer: mapped_npy(folder / name) for layer, name in run["layers"].items()}
         instances, alarms = read_frame(folder / INSTANCES), folder / ALARMS
         lean = partial(_lean, alarms) if to_judge else None
-        return cls(instances, read_frame(alarms, lean), run, layers)
+        pictures = None if to_judge else read_pictures(folder, run["files"])
+        return cls(instances, read_frame(alarms, lean), run, layers, pictures)
 
     def __repr__(self) -> str:
         told = {"name": self.run.get("name"), "instances": len(self.instances)}
         told |= {"monitors": self.alarms["monitor"].unique().tolist(), "folder": self.run.get("folder")}
         inside = ", ".join(f"{key}={value!r}" for key, value in told.items() if value is not None)
         return f"Readouts({inside})"
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the answer, the table and the figures."""
+        import farm  # which finds what stands above this package, only when it is asked for
+
+        return str(farm.as_html(self))
 
     @classmethod
     def load_all(cls, *places: Path | str) -> list[Readouts]:

@@ -33,4 +33,4 @@ def check_record(record: Mapping[str, Any], form: type[Form], where: str) -> Non
     try:
         form.model_validate(record)
     except ValidationError as error:
-        raise DataError(f"{where}: {explain(error, form, record)}; was it edited?") from None
+        raise DataError(f"{where}: {explain(error, form, record, most=5)}; was it edited?") from None

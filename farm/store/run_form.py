@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
@@ -21,10 +21,52 @@ class NameForm(Form):
     digest: str | None = None
 
 
+Number: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class CardSplitForm(Form):
+    """One split on a data card."""
+
+    name: str
+    images: Number
+    groups: Number
+    classes: Number
+    identical: Number
+
+
+class CardClassForm(Form):
+    """How many images of a class there are."""
+
+    name: str
+    train: Number
+    validation: Number
+    test: Number
+
+
+class CardForm(Form):
+    """A workload's data card."""
+
+    shape: Annotated[list[Number], Field(min_length=3, max_length=3)]
+    splits: list[CardSplitForm]
+    classes: list[CardClassForm]
+    boxes: bool
+    masks: bool
+    conditions: dict[str, dict[str, int | float]]
+
+
+class WorkloadForm(NameForm):
+    """A workload, with its data card."""
+
+    sizes: dict[str, Number] | None = None
+    notes: dict[str, Any] | None = None
+    card: CardForm | None = None
+
+
 class CalibrationForm(Form):
     """How a threshold was set."""
 
     method: str | None = None
+    threshold: float | None = None
     asked_acceptance: float | None = None
     held_out_acceptance: float | None = None
 
@@ -89,7 +131,8 @@ class RunForm(SurroundingsForm):
     seed: int | None = Field(default=None, ge=0, lt=2**63)
     batch_size: int | None = Field(default=None, ge=0, lt=2**63)
     threads: int | None = None
-    workload: NameForm | None = None
+    seconds: float | None = None
+    workload: WorkloadForm | None = None
     classifier: NameForm | None = None
     classes: list[str] | None = None
     monitors: Sequence[MonitorForm] | None = None

@@ -227,6 +227,7 @@ class Benchmark:
             policies={one.name: one.policy for one in planned},
             fallbacks={one.name: one.fallback for one in planned},
             record={"name": experiment.name},
+            pictures=None,
         )
         if broken := [str(note["failure"]) for note in readouts.run["monitors"] if note["failure"]]:
             raise ComponentFailure("; ".join(broken))

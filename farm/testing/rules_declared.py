@@ -14,12 +14,12 @@ from farm.testing.trial import Trial
 
 FINAL = (
     *("classifier", "calibration", "state", "nbytes", "own_passes"),
-    *("fit", "restore", "restart", "calibrate", "score", "judge", "explain"),
+    *("fit", "restore", "restart", "calibrate", "score", "judge", "explain", "plane"),
 )
 """What the base class does for all monitors."""
 
 
-HOOKS = "_fit, _load, _score, reset, notes, _explain"
+HOOKS = "_fit, _load, _score, reset, notes, _explain, _plane"
 
 
 class Nothing:

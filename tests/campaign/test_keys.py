@@ -56,6 +56,7 @@ TABLE: dict[str, Row] = {
     "batch_size": ("cell", 32),
     "threads": ("cell", 2),
     "layers": ("cell", ["hidden"]),
+    "pictures": ("cell", "none"),
     "workload.name": ("cell", "digits"),
     "workload.alias": ("cell", "small"),
     "workload.parameters": ("cell", {"frames": 4}),

@@ -74,6 +74,8 @@ class Reader:
     commands: tuple[str, ...]
     records: tuple[str, ...] = ()
     """What has checksums of these files, or of itself."""
+    cases: int = 50
+    """So many files are damaged where little time is taken."""
 
 
 LOOKS = (
@@ -114,7 +116,17 @@ READERS = {
         ),
         ("run/run.json",),
     ),
-    "repeated run": Reader(("run/run.json",), ("farm run run/run.json --out out",), ("run/run.json",)),
+    "report": Reader(
+        ("run/run.json", "run/pictures.json", "run/pictures.npy", "log.csv"),
+        ("farm report run --out out.html", "farm report run log.csv --out out.html"),
+        ("run/run.json",),
+        cases=10,  # a page takes more than a second to draw
+    ),
+    "repeated run": Reader(
+        ("run/run.json", "run/pictures.json", "run/pictures.npy"),
+        ("farm run run/run.json --out out",),
+        ("run/run.json",),
+    ),
     "campaign": Reader(
         ("campaign/campaign.json", "campaign/status.json", "campaign/failed/ID.json", "campaign/lock"),
         (

@@ -31,7 +31,6 @@ SECONDS = 60
 """What takes longer hangs, however busy the machine is."""
 CODES = {0, 1, 2, 3}
 WORKLOAD = "farm describe workload npz --images out.png --set path=data.npz"
-QUICK = 50
 OFTEN = int(os.environ.get("FARM_FUZZ_CASES", "400"))
 SEED = int(os.environ.get("FARM_FUZZ_SEED", "1"))
 CASES = st.integers(0, 2**63)
@@ -120,7 +119,7 @@ def test_valid_files_are_read(place: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files_are_told_in_a_line(place: Path, name: str) -> None:
-    @settings(max_examples=QUICK, **AS_THEY_COME)
+    @settings(max_examples=READERS[name].cases, **AS_THEY_COME)
     @given(CASES)
     def check(case: int) -> None:
         check_damaged(READERS[name], random.Random(case))

@@ -43,7 +43,16 @@ def test_defaults_fill_what_is_not_said():
     assert (experiment.stream.order.name, experiment.calibration.accept) == ("shuffled", 0.95)
     assert experiment.faultload == []
     assert (experiment.policy.name, experiment.fallback.name) == ("cancel", "none")
+    assert experiment.pictures == 6
     assert experiment.monitors[0].policy is experiment.monitors[0].fallback is None
+
+
+@pytest.mark.parametrize("pictures", ["none", 0, 50])
+def test_a_number_of_pictures_or_none_is_kept_as_it_is_said(pictures):
+    experiment = parse(pictures=pictures)
+    assert experiment.pictures == pictures
+    values = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert parse_experiment(values, "again").pictures == pictures
 
 
 def test_every_other_key_of_a_component_is_its_parameter():

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farm.judging.parts import partition
 from farm.judging.strata import Ascending, quantiles
+from farm.measures.parts import partition
 
 VALUES = st.lists(st.one_of(st.floats(-1e6, 1e6), st.integers(-2, 2).map(float)), max_size=30)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
 from farm.errors import DataError, ParameterError
 from farm.measures import Separation, auroc
@@ -54,6 +54,28 @@ def test_aupr_of_id_agrees_with_scikit_learn(case):
     assert Separation.of(-scores, ~is_ood).aupr_id().value == pytest.approx(
         Separation.of(scores, is_ood).aupr().value
     )
+
+
+@given(CASES)
+def test_the_roc_agrees_with_scikit_learn_at_every_threshold(case):
+    scores, is_ood = arrays(case)
+    curve = Separation.of(scores, is_ood).roc()
+    fprs, tprs, _ = roc_curve(is_ood, scores, drop_intermediate=False)
+    assert curve.why_not is None
+    assert np.allclose(curve.x, fprs, atol=1e-12)
+    assert np.allclose(curve.y, tprs, atol=1e-12)
+    assert np.trapezoid(curve.y, curve.x) == pytest.approx(auroc(scores, is_ood).value)
+
+
+@given(CASES)
+def test_precision_and_recall_agree_with_scikit_learn_at_every_threshold(case):
+    scores, is_ood = arrays(case)
+    curve = Separation.of(scores, is_ood).precision_recall()
+    precision, recall, _ = precision_recall_curve(is_ood, scores)
+    assert np.allclose(curve.x, recall[::-1], atol=1e-12)
+    assert np.allclose(curve.y, precision[::-1], atol=1e-12)
+    steps = np.diff(curve.x) * curve.y[1:]
+    assert steps.sum() == pytest.approx(Separation.of(scores, is_ood).aupr().value)
 
 
 @given(CASES, st.sampled_from([None, 0.01, 0.3, 0.5, 0.9]))
@@ -167,6 +189,9 @@ def test_undefined_with_a_reason(id_scores, ood_scores, reason):
     for measure in (*measures.values(), *others):
         assert math.isnan(measure.value)
         assert measure.reason == reason
+    for curve in (separation.roc(), separation.precision_recall()):
+        assert curve.why_not == reason
+        assert len(curve.x) == len(curve.y) == 0
 
 
 @pytest.mark.parametrize("tpr", [0.0, -1.0, 1.5, 95, math.nan])

@@ -1,4 +1,4 @@
-"""The data card: right numbers, a sheet that shows every class, and the command that makes both."""
+"""The data card in lines, a sheet that shows every class, and the command that makes both."""
 
 from __future__ import annotations
 
@@ -8,53 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from farm.api import ArrayImages, Split, Workload
 from farm.cli import main
-from farm.report.data_card import card_lines, data_card
+from farm.report.data_card import card_lines
 from farm.report.pictures import SAMPLES, contact_sheet, samples
+from farm.run.data_card import data_card
+from tests.run.made_workload import workload
 from tests.wording import same_text
-
-
-def workload(shape=(3, 8, 8), n_classes=3, n=12, names=None) -> Workload:
-    rng = np.random.default_rng(0)
-
-    def split(name, n):
-        labels = np.arange(n) % n_classes
-        ids = np.array([f"w/{name}/{i}" for i in range(n)])
-        images = ArrayImages(rng.integers(0, 256, (n, *shape), dtype=np.uint8))
-        groups = np.array([f"w/{name}/g{i // n_classes // 2 * n_classes + i % n_classes}" for i in range(n)])
-        conditions = {"weather": np.array(["rain", "fog", ""])[labels % 3], "lux": np.arange(n) * 1.0}
-        return Split(name, images, labels, ids, groups, conditions=conditions)
-
-    classes = tuple(names or (f"class-{i}" for i in range(n_classes)))
-    parts = (split("train", 4 * n), split("validation", n), split("test", n))
-    return Workload("w", classes, *parts, notes={"copies_dropped": 2})
-
-
-def test_the_card_counts_right() -> None:
-    made = workload()
-    card = data_card(made)
-    assert json.loads(json.dumps(card, allow_nan=False)) == card
-    assert card["content_hash"] == made.content_hash
-    assert card["splits"][0] == {
-        "name": "train",
-        "images": 48,
-        "groups": 24,
-        "classes": 3,
-        "identical": 0,
-        "content_hash": made.train.content_hash,
-    }
-    assert card["classes"][1] == {"name": "class-1", "train": 16, "validation": 4, "test": 4}
-    assert card["conditions"]["weather"] == {"rain": 24, "fog": 24, "(empty)": 24}
-    assert card["conditions"]["lux"] == {"min": 0.0, "median": 11.5, "max": 47.0}
-    assert (card["boxes"], card["masks"], card["notes"]) == (False, False, {"copies_dropped": 2})
-
-
-def test_images_that_stand_twice_in_a_split_are_counted() -> None:
-    made = workload()
-    images = made.train.images._array
-    images[5] = images[8] = images[2]
-    assert data_card(made)["splits"][0]["identical"] == 2
 
 
 def test_the_card_in_lines() -> None:

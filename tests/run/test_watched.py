@@ -154,4 +154,4 @@ def test_a_testbed_tells_its_watch_of_all(tiny) -> None:
     assert bed.fit_all([monitor], classifier, tiny, {"a": CalibrationRule()}) == {}
     bed.run(bed.stream(tiny, classifier, length=4), classifier, [monitor], tiny)
     assert watch.said[0] == ("a", "fitting")
-    assert set(watch.said[1:]) == {("a", "scoring")}
+    assert set(watch.said[1:]) == {("a", "scoring"), ("a", "explaining")}

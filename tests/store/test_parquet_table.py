@@ -115,6 +115,8 @@ def test_what_pandas_says_of_a_table_may_be_no_text(tmp_path):
         ParquetTable(path)
 
 
-@pytest.mark.parametrize("says", ["[]", "{}", '{"index_columns": 3}', '{"index_columns": [{"kind": "range"}]}'])
+@pytest.mark.parametrize(
+    "says", ["[]", "{}", '{"index_columns": 3}', '{"index_columns": [{"kind": "range"}]}']
+)
 def test_what_pandas_says_of_a_table_may_be_of_another_form(tmp_path, says):
     assert ParquetTable(described(tmp_path / "log.parquet", says)).columns == ["monitor", "alarm"]

@@ -22,7 +22,8 @@ from tests.campaign.made_campaigns import make_campaign
 from tests.comparing.made_runs import make_run
 from tests.wording import refused, same_text
 
-FILES = ("instances.parquet", "alarms.parquet", "run.json", "layer-0-last-hidden.npy")
+DATA = ("instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy", "pictures.npy", "pictures.json")
+FILES = (*DATA, "run.json")
 
 
 def run(batch_size=16, **arguments):
@@ -105,7 +106,7 @@ def test_another_batch_size_gives_the_same_instances_in_the_same_order(readouts)
     np.testing.assert_allclose(again.alarms["score"], readouts.alarms["score"], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy"])
+@pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("where", [10, -10])
 def test_one_flipped_bit_is_noticed(folder, name, where):
     path = folder / name
@@ -165,7 +166,7 @@ def test_a_digit_changed_in_the_record_is_found(folder):
         Readouts.load(folder)
 
 
-@pytest.mark.parametrize("name", ["instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy"])
+@pytest.mark.parametrize("name", DATA)
 def test_a_record_that_does_not_list_a_file_is_told(folder, name):
     record = json.loads((folder / "run.json").read_text())
     del record["files"][name]
@@ -240,7 +241,7 @@ def test_layers_keep_their_real_shape_and_never_share_a_file(readouts, tmp_path)
         "conv:1": np.arange(4, dtype=np.float32).reshape(2, 2),
     }
     folder = replace(readouts, layers=layers).save(tmp_path / "layers")
-    assert {path.name for path in folder.glob("*.npy")} == {"layer-0-conv_1.npy", "layer-1-conv_1.npy"}
+    assert {path.name for path in folder.glob("layer-*.npy")} == {"layer-0-conv_1.npy", "layer-1-conv_1.npy"}
     read = Readouts.load(folder).layers
     assert set(read) == set(layers)
     assert all(np.array_equal(read[name], values) for name, values in layers.items())

@@ -133,6 +133,49 @@ def add_judging(commands: Commands) -> None:
     formatted(plan, ("table", "json"))
 
 
+def add_report(commands: Commands) -> None:
+    """Add `farm report`."""
+    report = command(
+        commands, "report", "farm.commands.report:report", "write what was found as a page (HTML)"
+    )
+    report.description = (
+        "Write one HTML page of what runs found: which monitor helps, how surely, where it is worst and why, "
+        "down to single images. It needs no network. Figures are written beside it as SVG and PNG. Of two "
+        "runs of the same streams the page is of the second, and tells what changed since the first."
+    )
+    report.add_argument("runs", metavar="RUN", nargs="+", help=RUNS)
+    report.add_argument(
+        "--out",
+        default="report.html",
+        metavar="FILE",
+        help="the page; figures go to FILE-figures beside it; an earlier report there is replaced "
+        "(default: report.html)",
+    )
+    report.add_argument("--open", action="store_true", help="show it in the browser")
+
+
+def add_serve(commands: Commands) -> None:
+    """Add `farm serve`."""
+    serve = command(
+        commands,
+        "serve",
+        "farm.commands.serve:serve",
+        "show runs and campaigns in the browser, as they come in",
+    )
+    serve.description = (
+        "Show the runs and campaigns of a folder, and of the folders in it, in the browser: a campaign that "
+        "is running as it fills, and the report of any. Only this machine can see them, and nothing is "
+        "written. Ctrl-C ends it."
+    )
+    serve.add_argument(
+        "folder", metavar="FOLDER", nargs="?", default="runs", help="what is shown (default: runs)"
+    )
+    serve.add_argument(
+        "--port", type=int, default=8765, metavar="N", help="where; 0 takes a free one (default: 8765)"
+    )
+    serve.add_argument("--open", action="store_true", help="show it in the browser")
+
+
 def add_looking(commands: Commands) -> None:
     """Add `farm anova` and `inspect`."""
     anova = command(

@@ -26,6 +26,12 @@ def add_run(commands: Commands) -> None:
         help="of an experiment: stop at the readouts; judge them later",
     )
     run.add_argument(
+        "--pictures",
+        metavar="N|none",
+        help="keep so many images of each monitor's mistakes of each kind, and samples, for a report to "
+        "show; none keeps no image (default: 6, or what the experiment says)",
+    )
+    run.add_argument(
         "--timing",
         metavar="FILE",
         help="of an experiment: write where the testbed's own time went, as JSON: identity_s, keys_s, "

@@ -139,7 +139,7 @@ def paired_differences(
                 n=sum(int(rows.sum()) for _, _, rows in streams),
                 n_groups=len(tracks),
                 changed=changed,
-                right=_right_more_often(streams, measure, monitor, seed),
+                right=right_more_often(streams, measure, monitor, seed),
             )
         )
     return differences
@@ -164,7 +164,7 @@ def _minus(now: Measure, then: Measure) -> Measure:
     return Measure(now.value - then.value)
 
 
-def _right_more_often(
+def right_more_often(
     streams: Sequence[tuple[str, VerdictTable, BoolArray]], measure: Measured, monitor: str, seed: int
 ) -> Paired:
     now, then, group = [np.empty(0, np.bool_)], [np.empty(0, np.bool_)], [np.empty(0, np.str_)]

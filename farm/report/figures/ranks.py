@@ -1,76 +1,62 @@
 """The critical-difference diagram: monitors by mean rank, joined by a bar where they cannot be told apart.
 
 It draws what `farm.statistics.ranks` found and computes no statistic. The axis, the names and the bars are
-scikit-posthocs'; the bar of the critical difference and all the words are added here. Neither pyplot nor the
-user's matplotlib settings take part, and the same comparison gives the same file.
+scikit-posthocs'; the bar of the critical difference and all the words are added here.
 """
 
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farm.errors import ParameterError
-from farm.statistics.ranks import RankComparison
+from farm.report.figures import style
+from farm.report.output import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = {
-    # Each without the date or the version, which would make two files of one comparison differ.
-    ".svg": {"Date": None, "Creator": None},
-    ".png": {"Software": None},
-    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
-LINE = 0.26
-"""Inches from one name to the next."""
-INK, GREY = "#1a1a1a", "#8a8a8a"
-BAR = "#b5341f"
+    from farm.statistics.ranks import RankComparison
+
+NAME_HEIGHT, NAME_WIDTH = 0.26, 4.0
+"""Inches from one name to the next, and how wide one with its rank may be."""
 
 
-def draw_critical_difference(comparison: RankComparison, path: Path, *, about: str = "") -> None:
-    """Write the diagram as SVG, PNG or PDF, by the path's suffix.
+@style.applied()
+def critical_difference(comparison: RankComparison, *, about: str = "") -> Figure:
+    """Draw the diagram of a comparison by ranks.
 
     Parameters
     ----------
     comparison
         What to draw.
-    path
-        Where to.
     about
         What was compared on, such as a category of faults; the title begins with it.
+
+    Examples
+    --------
+    >>> from farm.measures.measure import Measure
+    >>> from farm.statistics.ranks import compare_ranks
+    >>> from farm.statistics.table import full_table
+    >>> cells = {(f"fog {i}", m): Measure(at + i) for i in range(7) for m, at in (("a", 0), ("b", 1))}
+    >>> ranks = compare_ranks(full_table(cells, "mcc", higher_is_better=True, a_set_is="one fault"))
+    >>> [text.get_text() for text in critical_difference(ranks, about="shift").texts][1]
+    'shift: mcc (higher is better)'
     """
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise ParameterError(f"diagram '{path}': suffix '{path.suffix}'; expected {', '.join(FORMATS)}")
-    # Imported late: these take a second, and `farm --help` must not wait for them.
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"svg.hashsalt": "farm", "font.size": 9})
-        figure = Figure(dpi=150, facecolor="white")
-        FigureCanvasAgg(figure)
-        _fill(figure, comparison, about)
-        figure.savefig(path, bbox_inches="tight", pad_inches=0.15, metadata=FORMATS[suffix])
-
-
-def _fill(figure: Figure, comparison: RankComparison, about: str) -> None:
     k = len(comparison.monitors)
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    sheet = style.figure(5, 5)
+    sheet.beyond = True  # the names stand outside the axes
+    axes = sheet.add_axes((0.0, 0.0, 1.0, 1.0))
     end = max(float(k), 1 + comparison.critical_difference)
     axes.set_xlim(1, end)
     bottom, top = _draw_ranks(axes, comparison) - 0.5, 3.2
     axes.set_ylim(bottom, top)
-    figure.set_size_inches(5.5 + 0.1 * k, LINE * (top - bottom))
+    sheet.set_size_inches(5.5 + 0.1 * k, NAME_HEIGHT * (top - bottom))
     axes.set_xticks(range(1, k + 1) if k <= 15 else sorted({1, *range(5, k + 1, 5), k}))
-    axes.tick_params(axis="x", direction="in", pad=3, color=INK)
+    axes.tick_params(axis="x", direction="in", pad=3, color=style.INK)
     _draw_critical_difference(axes, comparison)
-    _write_words(figure, axes, comparison, about)
+    _write_words(sheet, axes, comparison, about)
+    return sheet
 
 
 def _draw_ranks(axes: Axes, comparison: RankComparison) -> float:
@@ -91,15 +77,21 @@ def _draw_ranks(axes: Axes, comparison: RankComparison) -> float:
         ax=axes,
         label_fmt_left="{label}  {rank:.2f}\N{NO-BREAK SPACE}",
         label_fmt_right="\N{NO-BREAK SPACE}{rank:.2f}  {label}",
-        # A name with two dollar signs is a name, no formula.
-        label_props={"parse_math": False},
-        elbow_props={"color": GREY, "linewidth": 0.8, "clip_on": False},
-        marker_props={"color": INK, "s": 12, "clip_on": False},
-        crossbar_props={"color": INK, "linewidth": 2.5, "marker": "|", "markersize": 7, "clip_on": False},
+        elbow_props={"color": style.LINE, "linewidth": 0.8, "clip_on": False},
+        marker_props={"color": style.INK, "s": 12, "clip_on": False},
+        crossbar_props={
+            "color": style.INK,
+            "linewidth": 2.5,
+            "marker": "|",
+            "markersize": 7,
+            "clip_on": False,
+        },
         text_h_margin=margin,
     )
     for label in artists["labels"]:
-        label.set_color(INK)
+        label.set_color(style.INK)
+        text = visible(label.get_text()).replace("\n", " ")
+        label.set_text(text if style.width_of(text) < NAME_WIDTH else style.shortened(text, NAME_WIDTH))
     # Their points come out of a set, in an order that changes from run to run; a bar needs its two ends.
     for (bar,) in artists["crossbars"]:
         ranks = [float(x) for x in bar.get_xdata()]
@@ -109,33 +101,34 @@ def _draw_ranks(axes: Axes, comparison: RankComparison) -> float:
 
 def _draw_critical_difference(axes: Axes, comparison: RankComparison) -> None:
     width = comparison.critical_difference
-    axes.plot([1, 1 + width], [1.7, 1.7], color=BAR, linewidth=2.5, marker="|", markersize=7, clip_on=False)
+    own: dict[str, Any] = {"color": style.ALARM, "linewidth": 2.5, "markersize": 7}
+    axes.plot([1, 1 + width], [1.7, 1.7], marker="|", clip_on=False, **own)
     label = f"CD = {width:.2f} (Nemenyi, \N{GREEK SMALL LETTER ALPHA} = {comparison.alpha:g})"
-    axes.text(1, 2.15, label, color=BAR, va="bottom", ha="left")
+    axes.text(1, 2.15, label, color=style.ALARM, va="bottom", ha="left")
 
 
-def _write_words(figure: Figure, axes: Axes, comparison: RankComparison, about: str) -> None:
+def _write_words(sheet: Figure, axes: Axes, comparison: RankComparison, about: str) -> None:
     """Put the title above and the explanation below, as wide as the diagram with its names."""
-    figure.draw_without_rendering()
+    sheet.draw_without_rendering()
     box = axes.get_tightbbox()
     assert box is not None, "the axes are visible"
-    corner = figure.transFigure.inverted()
+    corner = sheet.transFigure.inverted()
     left, top = corner.transform((box.x0, box.y1))
     _, bottom = corner.transform((box.x0, box.y0))
-    inch = 1 / figure.get_figheight()
+    inch = 1 / sheet.get_figheight()
     # A letter is about 0.55 times as wide as it is high.
-    letters = int(box.width / figure.dpi * 72 / (8 * 0.55))
+    letters = int(box.width / sheet.dpi * 72 / (8 * 0.55))
 
-    def write(words: list[str], y: float, **style: Any) -> None:
-        text = "\n".join(line for each in words for line in textwrap.wrap(each, letters))
-        figure.text(left, y, text, ha="left", parse_math=False, color=INK, linespacing=1.35, **style)
+    def write(words: list[str], y: float, **options: Any) -> None:
+        text = "\n".join(line for each in words for line in textwrap.wrap(visible(each), letters))
+        sheet.text(left, y, text, ha="left", color=style.INK, linespacing=1.35, **options)
 
     subtitle = _subtitle(comparison)
     rows = sum(len(textwrap.wrap(each, letters)) for each in subtitle)
-    write(subtitle, top + 0.1 * inch, va="bottom", fontsize=8)
+    write(subtitle, top + 0.1 * inch, va="bottom", fontsize=style.SMALL)
     above = top + (0.2 + 0.16 * rows) * inch
-    write([_title(comparison, about)], above, va="bottom", fontsize=11, weight="bold")
-    write(_footnotes(comparison), bottom - 0.1 * inch, va="top", fontsize=8)
+    write([_title(comparison, about)], above, va="bottom", fontsize=style.LARGE, weight="bold")
+    write(_footnotes(comparison), bottom - 0.1 * inch, va="top", fontsize=style.SMALL)
 
 
 def _title(comparison: RankComparison, about: str) -> str:

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from farm.judging.parts import MOST_SEVERITIES, Group, partition
+from farm.measures.parts import MOST_SEVERITIES, Group, partition
 
 
 def frame(*rows):

@@ -1,0 +1,53 @@
+"""Every figure of a report: from statistics that are computed already to a picture, in one style.
+
+Importing this loads no matplotlib: each figure does when it is drawn. `save` writes one to a file, and
+`as_svg` makes it a part of an HTML page.
+"""
+
+from farm.report.figures.along_stream import ScoresOverTime, along_stream
+from farm.report.figures.classifier import confusion, reliability
+from farm.report.figures.curves import (
+    Calibrated,
+    ScoreCurves,
+    precision_recall,
+    risk_coverage,
+    roc,
+    score_curves,
+)
+from farm.report.figures.heat import heat_colour, heat_map
+from farm.report.figures.output import FORMATS, as_svg, save
+from farm.report.figures.plane import plane
+from farm.report.figures.ranks import critical_difference
+from farm.report.figures.scores import MonitorScores, score_distributions
+from farm.report.figures.severity import severity_curves
+from farm.report.figures.style import DARK, VARIABLES, Look
+from farm.report.figures.worth import specific_and_overall, trade_off, worth_against_cost
+
+__all__ = [
+    "DARK",
+    "FORMATS",
+    "VARIABLES",
+    "Calibrated",
+    "Look",
+    "MonitorScores",
+    "ScoreCurves",
+    "ScoresOverTime",
+    "along_stream",
+    "as_svg",
+    "confusion",
+    "critical_difference",
+    "heat_colour",
+    "heat_map",
+    "plane",
+    "precision_recall",
+    "reliability",
+    "risk_coverage",
+    "roc",
+    "save",
+    "score_curves",
+    "score_distributions",
+    "severity_curves",
+    "specific_and_overall",
+    "trade_off",
+    "worth_against_cost",
+]

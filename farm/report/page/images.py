@@ -1,0 +1,201 @@
+"""The images that a run kept, as a page shows them: worst first, each with what was said of it.
+
+An image may be shown for several monitors, so those of a set stand in one picture that is embedded once.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from PIL import Image
+
+from farm.report.cells import number, percent
+from farm.report.page.findings import Findings, ReportedSet
+from farm.report.page.html import join, tag
+from farm.store.pictures import Pictures
+
+BUDGET = 1_800_000
+"""Bytes of a page that images and what is said of them may take."""
+CAPTION = 420
+"""Bytes of an image's caption, about."""
+ACROSS = 16
+"""Images in a row of the picture that holds them."""
+SHOWN = 72
+"""How wide an image is shown, in CSS pixels."""
+WHY = {"missed": "Missed: wrong, and accepted", "cancelled": "Falsely cancelled: right, and cancelled"}
+
+
+@dataclass
+class ImageSheet:
+    """The images of all sets, as many of each kind as the page can hold."""
+
+    most: int
+    """So many of each kind."""
+    kept: int
+    """So many there are of some kind."""
+    _rules: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, found: Findings) -> ImageSheet:
+        """Find out how many images of a kind the page can hold."""
+        kept = [_of_set(one) for one in found.sets]
+        ranks = [int(own["rank"].max()) + 1 for _, own in kept if len(own)]
+        kinds = most = max(ranks, default=0)
+        while most > 1 and sum(_size(pictures, own[own["rank"] < most]) for pictures, own in kept) > BUDGET:
+            most -= 1
+        return cls(most, kinds)
+
+    @property
+    def note(self) -> Markup | None:
+        """Say where there are more images than are shown."""
+        if not self.kept:
+            return tag("p", "The runs kept no pictures, so none are shown.", class_="note")
+        if self.most == self.kept:
+            return None
+        told = f"Of each kind the {self.most} worst are shown; a report of one cell shows {self.kept}."
+        return tag("p", told, class_="note")
+
+    @property
+    def style(self) -> Markup:
+        """Return the rules that hold the images themselves."""
+        return tag("style", Markup("".join(self._rules)))
+
+    def of_set(self, one: ReportedSet) -> Markup | None:
+        """Return the images of a set, monitor by monitor."""
+        pictures, shown = _of_set(one)
+        shown = shown[shown["rank"] < self.most]
+        if pictures is None or not len(shown):
+            return None
+        place = _Placed(one, pictures, shown)
+        self._rules.append(place.rule)
+        samples = shown[shown["why"] == "ood"]
+        monitors = list(dict.fromkeys(shown["monitor"].dropna()))
+        return tag(
+            "div",
+            join(tag("h4", "What the fault looks like"), place.row(samples)) if len(samples) else None,
+            tag("h4", "Images that the monitors failed on, worst first") if monitors else None,
+            [_monitor(str(m), shown[shown["monitor"] == m], place) for m in monitors],
+            class_=f"images {place.name}",
+        )
+
+
+class _Placed:
+    """A set's images in one picture, and what is known of each."""
+
+    def __init__(self, one: ReportedSet, pictures: Pictures, shown: pd.DataFrame) -> None:
+        self.name = f"of-{one.id}"
+        self._one = one
+        self._numbers = {int(row): place for place, row in enumerate(dict.fromkeys(shown["picture"]))}
+        images = np.asarray(pictures.images[list(self._numbers)])
+        self._height, self._width = images.shape[1:3]
+        self._down = -(-len(images) // ACROSS)
+        self._uri = _data_uri(_together(images))
+        table = one.run.judged.table
+        self._rows = {int(position): row for row, position in enumerate(table.position.tolist())}
+
+    @property
+    def rule(self) -> str:
+        """Return the rule that embeds the picture."""
+        high = round(SHOWN * self._height / self._width)
+        return (
+            f".{self.name} .px{{background-image:url({self._uri});width:{SHOWN}px;height:{high}px;"
+            f"background-size:{ACROSS * SHOWN}px {self._down * high}px}}"
+        )
+
+    def row(self, shown: pd.DataFrame, monitor: str | None = None) -> Markup:
+        """Return images in a row."""
+        items = [self._image(row, monitor) for row in shown.sort_values("rank").to_dict("records")]
+        return tag("ul", [tag("li", item) for item in items], class_="row")
+
+    def _image(self, shown: Mapping[Hashable, Any], monitor: str | None) -> Markup:
+        place = self._numbers[int(shown["picture"])]
+        high = round(SHOWN * self._height / self._width)
+        at = f"background-position:-{place % ACROSS * SHOWN}px -{place // ACROSS * high}px"
+        told = list(self._told(int(shown["position"]), monitor))
+        explanation = str(shown["explanation"] or "")
+        pixels = tag("span", class_="px", role="img", aria_label="; ".join(told), style=at)
+        lines = [tag("span", line) for line in told]
+        return tag(
+            "figure",
+            pixels,
+            tag("figcaption", lines, tag("span", explanation, class_="why") if explanation else None),
+        )
+
+    def _told(self, position: int, monitor: str | None) -> Iterator[str]:
+        """Return what is known of an image, line by line."""
+        run = self._one.run
+        table, row = run.judged.table, self._rows[position]
+        if not table.unlabelled[row]:
+            label = int(table.label[row])
+            yield f"is {run.class_name(label)}" if label >= 0 else "is of no known class"
+        sure = "" if table.confidence is None else f", {percent(float(table.confidence[row]), 0)} % sure"
+        yield f"taken for {run.class_name(int(table.predicted[row]))}{sure}"
+        if monitor is not None and (said := table.said.get(monitor)) is not None and said.score is not None:
+            yield f"score {number(float(said.score[row]), 3)}"
+
+
+def _monitor(monitor: str, shown: pd.DataFrame, place: _Placed) -> Markup:
+    kinds = {why: shown[shown["why"] == why] for why in WHY}
+    counts = ", ".join(
+        f"{len(own)} {'missed' if why == 'missed' else 'falsely cancelled'}" for why, own in kinds.items()
+    )
+    rows = [join(tag("h5", WHY[why]), place.row(own, monitor)) for why, own in kinds.items() if len(own)]
+    return tag("details", tag("summary", tag("strong", monitor), f": {counts} shown"), rows)
+
+
+def _of_set(one: ReportedSet) -> tuple[Pictures | None, pd.DataFrame]:
+    """Return the pictures of a set's own instances: of its fault and, for monitors, of clean ones too."""
+    pictures = one.run.pictures
+    if pictures is None:
+        return None, pd.DataFrame({"rank": [], "picture": [], "why": []})
+    table = one.run.judged.table
+    own = table.position[table.partition.rows(one.part)]
+    shown = pictures.shown[pictures.shown["position"].isin(own) & (pictures.shown["why"] != "id")]
+    ood = table.position[table.is_ood]
+    # Each list counts from its own worst: clean images and those of the fault are shown together.
+    faulty = shown["position"].isin(ood)
+    ranks = shown.assign(ood=~faulty).sort_values(["rank", "ood"], kind="stable")
+    return pictures, ranks.assign(rank=ranks.groupby(["monitor", "why"], dropna=False).cumcount()).drop(
+        columns="ood"
+    )
+
+
+def _size(pictures: Pictures | None, shown: pd.DataFrame) -> int:
+    """Return how many bytes a set takes of a page, about."""
+    if pictures is None or not len(shown):
+        return 0
+    rows = list(dict.fromkeys(shown["picture"]))
+    return CAPTION * len(shown) + len(_data_uri(_together(np.asarray(pictures.images[rows]))))
+
+
+def _together(images: np.ndarray) -> Image.Image:
+    """Put images beside and below each other."""
+    n, height, width, channels = images.shape
+    down = -(-n // ACROSS)
+    sheet = np.zeros((down, ACROSS, height, width, channels), dtype=np.uint8)
+    sheet.reshape(-1, height, width, channels)[:n] = images
+    pixels = sheet.transpose(0, 2, 1, 3, 4).reshape(down * height, ACROSS * width, channels)
+    return Image.fromarray(pixels[..., 0] if channels == 1 else pixels)
+
+
+def _data_uri(picture: Image.Image) -> str:
+    held = io.BytesIO()
+    picture.save(held, format="WEBP", quality=88, method=4)
+    return f"data:image/webp;base64,{base64.b64encode(held.getvalue()).decode()}"
+
+
+def sample_row(images: Sequence[np.ndarray], names: Sequence[str]) -> Markup:
+    """Return images in a row with their names, each embedded by itself."""
+    items = []
+    for image, name in zip(images, names, strict=True):
+        picture = Image.fromarray(image[..., 0] if image.shape[-1] == 1 else image)
+        drawn = tag("img", src=_data_uri(picture), alt=f"sample of {name}", width=SHOWN, class_="px")
+        items.append(tag("li", tag("figure", drawn, tag("figcaption", name))))
+    return tag("ul", items, class_="row")

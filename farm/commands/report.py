@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import webbrowser
@@ -34,7 +35,7 @@ def report(options: argparse.Namespace) -> int:
 def write_report(found: Findings, out: Path, figures: Path) -> Path:
     """Write page and figures; the figures first, so that where the page is, they are too."""
     with replaced_folder(figures) as folder:
-        made = page(found, FigureBook(folder))
+        made = page(found, FigureBook(folder, processes=os.cpu_count() or 1))
     write_text(out, made)
     return out
 

@@ -165,6 +165,10 @@ def _tell(summary: Summary, folder: CampaignFolder, seconds: float) -> None:
     if summary.done:
         told += [
             (f"farm compare {folder.path} --by category", "which monitor is better, on which faults"),
+            (
+                f"farm report {folder.path}",
+                "a page to look at: figures, and the images that monitors failed on",
+            ),
             (f"farm export {folder.path} --format parquet", "all readouts in one file"),
             (f"farm verify {folder.path}", "are all cells whole, and made alike"),
         ]

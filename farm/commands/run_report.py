@@ -60,6 +60,7 @@ def next_commands(readouts: Readouts, folder: Path, report: RunReport | None) ->
     notes = readouts.run["monitors"]
     if sum(note["ranked"] and not note["failure"] and not note["yardstick"] for note in notes) > 1:
         yield f"farm compare {run}", "which monitor is better, and how surely"
+    yield f"farm report {run}", "a page to look at: figures, and the images that monitors failed on"
     yield f"farm judge {run} --all", "every measure, with intervals and yardsticks"
     if any(record["overall"] for record in report.records):
         yield f"farm inspect {run} --look classes", "which classes the classifier and the monitors fail"

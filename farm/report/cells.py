@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 DASH = "\N{EN DASH}"
@@ -17,7 +17,7 @@ class TableCell:
     text: str
     below: str = ""
     note: int | None = None
-    value: float | None = None
+    value: float | None = field(default=None, compare=False)
 
 
 class Notes:

@@ -21,7 +21,7 @@ def as_html(readouts: Readouts) -> str:
     --------
     >>> from farm.testing import make_readouts
     >>> made = make_readouts({"oob": [True, False, True, False]}, is_ood=[1, 1, 0, 0], wrong=[1, 0, 1, 0])
-    >>> as_html(made)[:48]
+    >>> as_html(made)[:51]
     '<iframe srcdoc="&lt;!DOCTYPE html&gt;\\n&lt;html lang'
     """
     whole = page(findings_of([readouts], [readouts.pictures]), makers=SHOWN)

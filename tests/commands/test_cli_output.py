@@ -65,6 +65,7 @@ COMMANDS = [
     "cache prune --dry-run",
     "faults preview gaussian-noise --workload digits --out f-ODD.png",
     "faults write odd.yaml --out set-ODD",
+    "report a --out page-ODD.html",
     "new monitor some --out new-ODD",
     "list",
     "describe monitor oob",

@@ -144,7 +144,7 @@ def _subtitle(comparison: RankComparison) -> list[str]:
 
 
 def _footnotes(comparison: RankComparison) -> list[str]:
-    joined = "Monitors joined by a black bar cannot be told apart: their mean ranks differ by at most CD."
+    joined = "Monitors joined by a bar cannot be told apart: their mean ranks differ by at most CD."
     if comparison.too_few:
         joined = "So few sets tell no monitors apart, so one bar joins them all, whatever CD is."
     elif not comparison.any_differ:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,34 +19,74 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = (".svg", ".png")
+FEWEST = 24
+"""Fewer figures are drawn sooner than another process has begun."""
+AT_ONCE = 4
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A figure that is to be drawn, perhaps by another process."""
+
+    name: str
+    make: Callable[[], Figure]
+    title: str
+    folder: Path | None
+
+    def drawn(self) -> str:
+        """Draw it: return it for the page, and write its files."""
+        figure = self.make()
+        svg = as_svg(figure, title=self.title, prefix=f"figure-{self.name}")
+        if self.folder is not None:
+            (self.folder / f"{self.name}.svg").write_text(_alone(svg), encoding="utf-8")
+            save(figure, self.folder / f"{self.name}.png")
+        return svg
 
 
 class FigureBook:
-    """Puts figures into a page, and where there is a folder writes each there as SVG and PNG."""
+    """Puts figures into a page, and where there is a folder writes each there as SVG and PNG.
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder, self._names = folder, set[str]()
+    Figures are drawn when the page is filled: many of them by so many processes. A script that asks for
+    several must not run its own main part when it is imported.
+    """
 
-    def add(self, name: str, figure: Figure, title: str, caption: object = "") -> Markup:
-        """Return a figure as HTML; `title` says what it shows to whoever does not see it.
+    def __init__(self, folder: Path | None = None, *, processes: int = 1) -> None:
+        self._folder, self._processes = folder, processes
+        self._jobs: dict[str, _Job] = {}
 
-        A name that was there before gets a number.
+    def add(self, name: str, make: Callable[[], Figure], title: str, caption: object = "") -> Markup:
+        """Return the place of a figure; `title` says what it shows to whoever does not see it.
+
+        `make` draws it, here or in another process. A name that was there before gets a number.
         """
         name = self._free(slug(name))
-        drawn = as_svg(figure, title=title, prefix=f"figure-{name}")
-        if self._folder is not None:
-            (self._folder / f"{name}.svg").write_text(_alone(drawn), encoding="utf-8")
-            save(figure, self._folder / f"{name}.png")
-        return tag("figure", Markup(drawn), tag("figcaption", caption) if caption else None, class_="drawn")
+        self._jobs[name] = _Job(name, make, title, self._folder)
+        return tag("figure", _place(name), tag("figcaption", caption) if caption else None, class_="drawn")
+
+    def filled(self, html: str) -> str:
+        """Draw all figures, and return the page with each in its place."""
+        drawn = dict(zip(self._jobs, self._drawn(list(self._jobs.values())), strict=True))
+        return re.sub("\0(.*?)\0", lambda found: drawn[found[1]], html)
+
+    def _drawn(self, jobs: Sequence[_Job]) -> Iterator[str]:
+        if self._processes == 1 or len(jobs) < FEWEST:
+            yield from map(_Job.drawn, jobs)
+            return
+        with ProcessPoolExecutor(self._processes, mp_context=get_context("spawn")) as pool:
+            yield from pool.map(_Job.drawn, jobs, chunksize=AT_ONCE)
 
     def _free(self, name: str) -> str:
         number = 1
         found = name
-        while found in self._names:
+        while found in self._jobs:
             number += 1
             found = f"{name}-{number}"
-        self._names.add(found)
         return found
+
+
+def _place(name: str) -> Markup:
+    """Mark the place of a figure; nothing else on a page has such a character."""
+    return Markup(f"\0{name}\0")
 
 
 def _alone(svg: str) -> str:

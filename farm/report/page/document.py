@@ -37,7 +37,7 @@ def page(found: Findings, book: FigureBook | None = None, makers: Sequence[Secti
             f"{n:,} images",
         )
     )
-    return document(f"Safety monitors: {found.names}", about, made)
+    return book.filled(document(f"Safety monitors: {found.names}", about, made))
 
 
 def document(

@@ -9,6 +9,7 @@ import base64
 import io
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from farm.report.page.findings import Findings, ReportedSet
 from farm.report.page.html import join, tag
 from farm.store.pictures import Pictures
 
-BUDGET = 1_800_000
+BUDGET = 1_400_000
 """Bytes of a page that images and what is said of them may take."""
-CAPTION = 420
+FINE, COARSE = 88, 65
+"""How faithful images are to what was kept: where all have room, and where not."""
+CAPTION = 440
 """Bytes of an image's caption, about."""
 ACROSS = 16
 """Images in a row of the picture that holds them."""
@@ -40,6 +43,7 @@ class ImageSheet:
     """So many of each kind."""
     kept: int
     """So many there are of some kind."""
+    quality: int
     _rules: list[str] = field(default_factory=list)
 
     @classmethod
@@ -48,9 +52,12 @@ class ImageSheet:
         kept = [_of_set(one) for one in found.sets]
         ranks = [int(own["rank"].max()) + 1 for _, own in kept if len(own)]
         kinds = most = max(ranks, default=0)
-        while most > 1 and sum(_size(pictures, own[own["rank"] < most]) for pictures, own in kept) > BUDGET:
+        quality, each = FINE, [_size_of_one(pictures, own, FINE) for pictures, own in kept]
+        if sum(map(partial(_size, most), kept, each)) > BUDGET:
+            quality, each = COARSE, [_size_of_one(pictures, own, COARSE) for pictures, own in kept]
+        while most > 1 and sum(map(partial(_size, most), kept, each)) > BUDGET:
             most -= 1
-        return cls(most, kinds)
+        return cls(most, kinds, quality)
 
     @property
     def note(self) -> Markup | None:
@@ -73,7 +80,7 @@ class ImageSheet:
         shown = shown[shown["rank"] < self.most]
         if pictures is None or not len(shown):
             return None
-        place = _Placed(one, pictures, shown)
+        place = _Placed(one, pictures, shown, self.quality)
         self._rules.append(place.rule)
         samples = shown[shown["why"] == "ood"]
         monitors = list(dict.fromkeys(shown["monitor"].dropna()))
@@ -89,14 +96,14 @@ class ImageSheet:
 class _Placed:
     """A set's images in one picture, and what is known of each."""
 
-    def __init__(self, one: ReportedSet, pictures: Pictures, shown: pd.DataFrame) -> None:
+    def __init__(self, one: ReportedSet, pictures: Pictures, shown: pd.DataFrame, quality: int) -> None:
         self.name = f"of-{one.id}"
         self._one = one
         self._numbers = {int(row): place for place, row in enumerate(dict.fromkeys(shown["picture"]))}
         images = np.asarray(pictures.images[list(self._numbers)])
         self._height, self._width = images.shape[1:3]
         self._down = -(-len(images) // ACROSS)
-        self._uri = _data_uri(_together(images))
+        self._uri = _data_uri(_together(images), quality)
         table = one.run.judged.table
         self._rows = {int(position): row for row, position in enumerate(table.position.tolist())}
 
@@ -167,12 +174,18 @@ def _of_set(one: ReportedSet) -> tuple[Pictures | None, pd.DataFrame]:
     )
 
 
-def _size(pictures: Pictures | None, shown: pd.DataFrame) -> int:
-    """Return how many bytes a set takes of a page, about."""
-    if pictures is None or not len(shown):
-        return 0
-    rows = list(dict.fromkeys(shown["picture"]))
-    return CAPTION * len(shown) + len(_data_uri(_together(np.asarray(pictures.images[rows]))))
+def _size_of_one(pictures: Pictures | None, shown: pd.DataFrame, quality: int) -> float:
+    """Return how many bytes of a page one of a set's images takes, about."""
+    rows = shown["picture"].unique()[:ACROSS]
+    if pictures is None or not len(rows):
+        return 0.0
+    return len(_data_uri(_together(np.asarray(pictures.images[rows])), quality)) / len(rows)
+
+
+def _size(most: int, kept: tuple[Pictures | None, pd.DataFrame], of_one: float) -> float:
+    """Return how many bytes a set takes with so many images of each kind."""
+    shown = kept[1][kept[1]["rank"] < most]
+    return CAPTION * len(shown) + of_one * shown["picture"].nunique()
 
 
 def _together(images: np.ndarray) -> Image.Image:
@@ -185,9 +198,9 @@ def _together(images: np.ndarray) -> Image.Image:
     return Image.fromarray(pixels[..., 0] if channels == 1 else pixels)
 
 
-def _data_uri(picture: Image.Image) -> str:
+def _data_uri(picture: Image.Image, quality: int = FINE) -> str:
     held = io.BytesIO()
-    picture.save(held, format="WEBP", quality=88, method=4)
+    picture.save(held, format="WEBP", quality=quality, method=4)
     return f"data:image/webp;base64,{base64.b64encode(held.getvalue()).decode()}"
 
 

@@ -18,7 +18,7 @@ IDS = [f"i{k}" for k in range(N)]
 
 def run(alarms: dict[str, np.ndarray], name: str = "one", **options: object) -> Readouts:
     return make_readouts(
-        {monitor: alarm for monitor, alarm in alarms.items()},
+        dict(alarms),
         is_ood=OOD,
         wrong=OOD,
         id=IDS,
@@ -47,7 +47,7 @@ def test_what_is_the_same_what_is_noise_and_what_is_sure() -> None:
     assert (rows["few"].newly_right, rows["few"].newly_wrong) == (0, 1)
     assert (rows["many"].newly_right, rows["many"].newly_wrong) == (0, 40)
     assert rows["many"].p == pytest.approx(3 * 2 * 0.5**40)
-    assert [row.monitor for row in found.rows][0] == "many"
+    assert found.rows[0].monitor == "many"
     assert rows["many"].before.value == 1.0 > rows["many"].now.value > 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farm.report.page import Findings, FigureBook, findings_of, page
+from farm.report.page import FigureBook, Findings, findings_of, page
 from farm.store.pictures import Pictures, shown_frame
 from farm.store.readouts import Readouts
 from farm.testing import make_readouts

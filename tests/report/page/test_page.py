@@ -87,7 +87,7 @@ def test_every_value_of_the_heat_map_is_that_of_its_cell(found: Findings, whole:
         for value, target in re.findall(r'data-value="([-\d.]+)" class="h\d+"><a href="#([\w-]+)"', panel)
     }
     expected = {
-        (one.id, str(round(one.value("specific.mcc", monitor), 6)))
+        (one.id, str(round(one.value("specific.mcc", monitor), 4)))
         for one in found.sets
         for monitor in found.monitors
         if not np.isnan(one.value("specific.mcc", monitor))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -102,11 +103,11 @@ def _scores(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | Non
     ]
     if not rows:
         return None
-    figure = score_distributions(rows)
+    draw = partial(score_distributions, rows)
     caption = (
         "A score right of the line raises an alarm. Where both hills lie on each other, no threshold helps."
     )
-    return book.add(f"{one.id}-scores", figure, f"Scores of clean and faulty images: {one.set.name}", caption)
+    return book.add(f"{one.id}-scores", draw, f"Scores of clean and faulty images: {one.set.name}", caption)
 
 
 def _curves(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | None:
@@ -120,7 +121,7 @@ def _curves(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | Non
     few = len(shown) > MOST_CURVES
     caption = f"The {MOST_CURVES} monitors that are best on the whole are drawn." if few else ""
     title = f"ROC, precision and recall, and risk against coverage: {one.set.name}"
-    return book.add(f"{one.id}-curves", score_curves(made), title, caption)
+    return book.add(f"{one.id}-curves", partial(score_curves, made), title, caption)
 
 
 def _curves_of(monitor: str, said: Judgement, table: VerdictTable) -> ScoreCurves:
@@ -147,7 +148,7 @@ def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | No
     episode = begun(table.episode[order], table.is_ood[order])
     spans = _spans(episode)
     rows = []
-    for monitor, said in _shown(found, one).items():
+    for monitor, said in list(_shown(found, one).items())[:MOST_CURVES]:
         whole = one.run.judged.table.said[monitor]
         assert whole.score is not None, f"{said} has scores"
         rows.append(
@@ -167,26 +168,26 @@ def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | No
     )
     return book.add(
         f"{one.id}-time",
-        along_stream(rows, spans),
+        partial(along_stream, rows, spans),
         f"Scores and alarms along the stream: {one.set.name}",
         caption,
     )
 
 
 def _spans(episode: np.ndarray) -> list[tuple[int, int]]:
-    """Return each episode's first and last place."""
+    """Return each episode's first place, and the first after it."""
     inside = np.flatnonzero(episode != OUTSIDE)
     numbers = np.unique(episode[inside])
     places = [inside[episode[inside] == number] for number in numbers]
-    return [(int(own[0]), int(own[-1])) for own in places]
+    return [(int(own[0]), int(own[-1]) + 1) for own in places]
 
 
 def _first_alarms(
     spans: Sequence[tuple[int, int]], alarm: np.ndarray, episode: np.ndarray
 ) -> list[int | None]:
     found: list[int | None] = []
-    for first, last in spans:
-        own = np.flatnonzero(alarm[first : last + 1] & (episode[first : last + 1] == episode[first]))
+    for first, end in spans:
+        own = np.flatnonzero(alarm[first:end] & (episode[first:end] == episode[first]))
         found.append(first + int(own[0]) if len(own) else None)
     return found
 
@@ -205,10 +206,8 @@ def _planes(one: ReportedSet, book: FigureBook) -> Markup | None:
         boxes = [(box[0], box[1], box[2], box[3]) for box in each["boxes"]]
         name = _class(one, each["predicted"])
         title = f"{each['monitor']}: images that were taken for '{name}', and the boxes of that class"
-        figure = plane(points, boxes, axes=(each["axes"][0], each["axes"][1]))
-        made.append(
-            tag("div", tag("h5", title), book.add(f"{one.id}-plane-{each['monitor']}", figure, title))
-        )
+        draw = partial(plane, points, boxes, axes=(each["axes"][0], each["axes"][1]))
+        made.append(tag("div", tag("h5", title), book.add(f"{one.id}-plane-{each['monitor']}", draw, title)))
     if not made:
         return None
     return tag(

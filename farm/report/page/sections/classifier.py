@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from markupsafe import Markup
 
@@ -40,18 +42,18 @@ def _one(name: str, run: ReportedRun, book: FigureBook) -> Markup | None:
     figures = []
     if table.confidence is not None:
         bins = reliability(table.confidence[rows], right)
-        figure = reliability_figure(bins)
+        draw = partial(reliability_figure, bins)
         caption = (
             "On the diagonal a classifier is as often right as it says. Below it, it is too sure of itself."
         )
-        figures.append(book.add(f"reliability-{name}", figure, f"Reliability of {name}", caption))
+        figures.append(book.add(f"reliability-{name}", draw, f"Reliability of {name}", caption))
     if table.n_classes <= MOST_CLASSES:
         counts = np.zeros((table.n_classes, table.n_classes), dtype=np.int64)
         np.add.at(counts, (label, predicted), 1)
         # Classes are coded as they came; people look for them in their own order.
         order = np.argsort(table.classes, kind="stable")
         names = [run.class_name(int(code)) for code in order]
-        figure = confusion(counts[np.ix_(order, order)], names)
-        figures.append(book.add(f"confusion-{name}", figure, f"What {name} mixes up"))
+        draw = partial(confusion, counts[np.ix_(order, order)], names)
+        figures.append(book.add(f"confusion-{name}", draw, f"What {name} mixes up"))
     told = f"{percent(float(right.mean()))} % of {int(rows.sum()):,} clean images are right ({run.folder})."
     return join(tag("h3", name), tag("p", told), tag("div", figures, class_="pair"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -148,7 +149,7 @@ def _cell(each: ReportedSet, one: Shown, monitor: str) -> Cell:
     # An MCC below 0 is as useless as 0.
     share = value if measured(one.name).higher_is_better else 1.0 - value
     step = round(STEPS * min(max(share, 0.0), 1.0))
-    return Cell(tag("a", told, href=f"#{each.id}"), value=round(value, 6), colour=f"h{step}")
+    return Cell(tag("a", told, href=f"#{each.id}"), value=round(value, 4), colour=f"h{step}")
 
 
 def _drawn(found: Findings, book: FigureBook) -> Markup:
@@ -159,6 +160,6 @@ def _drawn(found: Findings, book: FigureBook) -> Markup:
         index=[found.label(each) for each in ordered],
         columns=list(found.monitors),
     )
-    figure = heat_map(values, measure="overall MCC", low=0.0, high=1.0)
-    drawn = book.add("heat", figure, "Overall MCC of each monitor on each fault, as in the table above")
+    draw = partial(heat_map, values, measure="overall MCC", low=0.0, high=1.0)
+    drawn = book.add("heat", draw, "Overall MCC of each monitor on each fault, as in the table above")
     return tag("details", tag("summary", "The same as a picture"), drawn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 from markupsafe import Markup
@@ -40,11 +41,11 @@ def _category(found: Findings, book: FigureBook, name: str, sets: Sequence[Repor
     frame = _frame(found, sets)
     if frame.empty:
         return None
-    figure = specific_and_overall(frame)
+    draw = partial(specific_and_overall, frame)
     interval = "lines are 95 % intervals" if len(sets) == 1 else f"means over {len(sets)} sets"
     both = book.add(
         f"both-{name}",
-        figure,
+        draw,
         f"{where(name)}: specific and overall MCC of each monitor",
         f"MCC: 1 is perfect, 0 is chance; {interval}.",
     )
@@ -64,9 +65,9 @@ def _diagram(book: FigureBook, task: str, one: Conclusion) -> Markup:
             "div", heading, tag("p", one.sentence), tag("p", f"No ranks: {one.ranks.reason}.", class_="note")
         )
     kind = task.partition(".")[0]
-    figure = critical_difference(one.ranks, about=one.category)
+    draw = partial(critical_difference, one.ranks, about=one.category)
     drawn = book.add(
-        f"ranks-{one.category}-{kind}", figure, f"Mean ranks of the monitors by {kind} MCC: {one.sentence}"
+        f"ranks-{one.category}-{kind}", draw, f"Mean ranks of the monitors by {kind} MCC: {one.sentence}"
     )
     return tag("div", heading, drawn, tag("p", one.sentence))
 

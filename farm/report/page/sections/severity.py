@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pandas as pd
 from markupsafe import Markup
@@ -53,7 +54,7 @@ def _category(found: Findings, book: FigureBook, name: str, sets: Sequence[Repor
     title = f"{where(name)}: overall MCC of the monitors by severity"
     return join(
         tag("h3", where(name)),
-        book.add(f"severity-{name}", severity_curves(frame, measure="overall MCC"), title),
+        book.add(f"severity-{name}", partial(severity_curves, frame, measure="overall MCC"), title),
     )
 
 

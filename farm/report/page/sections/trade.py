@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 from markupsafe import Markup
 
@@ -40,15 +42,16 @@ def _category(found: Findings, book: FigureBook, name: str, sets: list[ReportedS
             }
             for m in found.monitors
         ]
-    ).dropna()
-    if frame.empty:
+    )
+    if frame[list(measures)].isna().all(axis=None):
         return None
     errors = [
         1 - record["classifier_accuracy"] for one in sets for record in [_any(one)] if record is not None
     ]
-    figure = trade_off(frame, error_rate=sum(errors) / len(errors)) if errors else trade_off(frame)
+    error_rate = sum(errors) / len(errors) if errors else float("nan")
+    draw = partial(trade_off, frame, error_rate=error_rate)
     title = f"{where(name)}: safety gain against availability cost"
-    return tag("div", tag("h3", where(name)), book.add(f"trade-{name}", figure, title))
+    return tag("div", tag("h3", where(name)), book.add(f"trade-{name}", draw, title))
 
 
 def _any(one: ReportedSet) -> dict[str, float] | None:
@@ -72,10 +75,9 @@ def _cost(found: Findings, book: FigureBook) -> Markup | None:
             }
         )
     frame = pd.DataFrame(rows)
-    frame = frame[frame["mcc"].notna() & (frame["time_us"].notna() | frame["nbytes"].notna())]
-    if frame.empty:
+    if frame["mcc"].isna().all() or frame[["time_us", "nbytes"]].isna().all(axis=None):
         return None
-    figure = worth_against_cost(frame)
+    draw = partial(worth_against_cost, frame)
     caption = "Time: the median that a monitor adds an image (in batches: its share). Memory: what it keeps."
-    drawn = book.add("cost", figure, "Overall MCC against time and memory of each monitor", caption)
+    drawn = book.add("cost", draw, "Overall MCC against time and memory of each monitor", caption)
     return join(tag("h3", "Time and memory"), drawn)

@@ -78,6 +78,7 @@ MISTAKES = [
     "judge ODD",
     "cache prune --kind ODD",
     "test-monitor theirs:ODD",
+    "serve ODD",
     "new monitor ODD",
     "describe monitor ODD",
     "ODD",

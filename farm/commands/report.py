@@ -48,6 +48,8 @@ def check_replaceable(out: Path, figures: Path) -> None:
         raise DataError(
             f"{out} is there and no report; expected a new file: remove it or choose another --out"
         )
+    if not out.exists() and figures.is_dir() and any(figures.iterdir()):
+        raise DataError(f"{figures} is there without its report; remove it or choose another --out")
     strange = (
         [path.name for path in figures.iterdir() if path.suffix not in FIGURES] if figures.is_dir() else []
     )

@@ -25,7 +25,7 @@ from farm.store.run_form import SCHEMA, RunForm
 RUN, CAMPAIGN = "run.json", "campaign.json"
 DEEP = 2
 """How far below the folder runs and campaigns are looked for."""
-REFRESH = 3
+REFRESH = 10
 """Seconds after which the page of a campaign that is running loads itself again."""
 KEPT = 4
 """Reports that are kept in memory."""

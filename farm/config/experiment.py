@@ -55,9 +55,9 @@ MOST_PICTURES = 50
 
 
 def _pictures(value: Any) -> Any:
-    if value == NO_PICTURES or (type(value) is int and 0 <= value <= MOST_PICTURES):
+    if value == NO_PICTURES or (type(value) is int and 1 <= value <= MOST_PICTURES):
         return value
-    raise ValueError(f"is {value!r}; expected a whole number from 0 to {MOST_PICTURES}, or '{NO_PICTURES}'")
+    raise ValueError(f"is {value!r}; expected a whole number from 1 to {MOST_PICTURES}, or '{NO_PICTURES}'")
 
 
 class Settings(Strict):

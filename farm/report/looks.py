@@ -30,7 +30,7 @@ def render_looks(looks: Sequence[Look], format: str, *, width: int = 100) -> str
         return (BOOKTABS if format == "latex" else "") + "\n".join(embedded(look, format) for look in looks)
     pieces: list[RenderableType] = []
     for look in looks:
-        notes = (Text(note, style="dim") for note in (*look.notes, *reasons(look)))
+        notes = (Text(note, style="dim") for note in (*look.notes, *_reasons(look)))
         pieces += [Text(look.title)] if look.title else []
         pieces += [*([look_table(look, width)] if look.columns else []), *notes, Text()]
     return printed(*pieces, width=width)
@@ -47,7 +47,7 @@ FEWEST_LETTERS = 8
 
 def look_table(look: Look, width: int) -> Table:
     """Return a look without its title and notes, as a rich console of this width prints it."""
-    rows = [[cell_text(cell) for cell in row] for row in look.rows]
+    rows = [[_text(cell) for cell in row] for row in look.rows]
     table = Table(box=None, header_style="dim")
     sizes = _widths([look.columns, *rows], width - 2 * len(look.columns))
     for i, (column, size) in enumerate(zip(look.columns, sizes, strict=True)):
@@ -74,7 +74,7 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(cell_len, texts), default=0)
 
 
-def cell_text(cell: LookCell, between: str = "\n") -> str:
+def _text(cell: LookCell, between: str = "\n") -> str:
     """Write a cell; an interval stands below its value."""
     if isinstance(cell, Bounded):
         if not cell.value.defined:
@@ -87,7 +87,7 @@ def cell_text(cell: LookCell, between: str = "\n") -> str:
     return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
-def reasons(look: Look) -> list[str]:
+def _reasons(look: Look) -> list[str]:
     """Say once why what is undefined is so."""
     found: dict[str, int] = {}
     for row in look.rows:
@@ -123,13 +123,13 @@ def _csv(look: Look) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", *map(csv_cell, look.columns)])
     for row in look.rows:
-        told = (csv_cell(cell) if isinstance(cell, str) else cell_text(cell, " ") for cell in row)
+        told = (csv_cell(cell) if isinstance(cell, str) else _text(cell, " ") for cell in row)
         writer.writerow([csv_cell(look.title), *told])
     return text.getvalue()
 
 
 def _on_one_line(cell: LookCell) -> str:
-    text, *ends = cell_text(cell).split("\n")
+    text, *ends = _text(cell).split("\n")
     return f"{text} ({ends[0]})" if ends else text
 
 
@@ -140,7 +140,7 @@ def _markdown(look: Look) -> str:
     lines += [f"| {' | '.join(map(markup_free, look.columns))} |"]
     lines += [f"|{'|'.join([':--', *['--:'] * (len(look.columns) - 1)])}|"]
     lines += [f"| {' | '.join(markup_free(_on_one_line(cell)) for cell in row)} |" for row in look.rows]
-    notes = [*look.notes, *reasons(look)]
+    notes = [*look.notes, *_reasons(look)]
     return "\n".join([*lines, *([""] if notes else []), *(f"- {markup_free(note)}" for note in notes)]) + "\n"
 
 
@@ -155,7 +155,7 @@ def _latex(look: Look) -> str:
     lines += [" & ".join(with_minus(escape(cell)) for cell in row) + r" \\" for row in rows]
     lines.insert(-len(look.rows) or len(lines), r"\midrule")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par{{\footnotesize {escape(note)}.}}" for note in (*look.notes, *reasons(look))]
+    lines += [rf"\par{{\footnotesize {escape(note)}.}}" for note in (*look.notes, *_reasons(look))]
     return "\n".join([*lines, r"\par}"]) + "\n"
 
 

@@ -305,7 +305,7 @@ class Testbed:
         of each monitor the worst so many (`pictures`) of each kind, and samples; None keeps no image.
         """
         if pictures is not None:
-            check_number("pictures", pictures, low=0, high=MOST_PICTURES, whole=True)
+            check_number("pictures", pictures, low=1, high=MOST_PICTURES, whole=True)
         stream.guard(workload)
         if stream.length is None:
             raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")

@@ -183,7 +183,7 @@ def test_what_is_offered_next_can_be_done(write, many, capsys) -> None:
     assert main(["run", path, "--quiet", "--out", "my run"]) == 0
     told = capsys.readouterr().out.partition("Next:\n")[2].splitlines()
     commands = [shlex.split(re.split(r" {2,}", line.strip())[0])[1:] for line in told]
-    assert [command[0] for command in commands] == ["compare", "judge", "inspect", "describe"]
+    assert [command[0] for command in commands] == ["compare", "report", "judge", "inspect", "describe"]
     assert commands[-1] == ["describe", "monitor", "max-softmax"]
     assert len({re.search(r"\S {2,}(?=\S)", line).end() for line in told}) == 1, "one column"
     for command in commands:

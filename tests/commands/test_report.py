@@ -61,8 +61,8 @@ def test_an_earlier_report_is_replaced_with_all_its_figures(run: Path, here: Pat
         (lambda here: (here / "report.html").write_text("<p>mine"), "report.html is there and no report"),
         (lambda here: (here / "report-figures").write_text("mine"), "report-figures is a file"),
         (
-            lambda here: ((here / "report-figures").mkdir(), (here / "report-figures/a.txt").write_text("")),
-            "report-figures holds 'a.txt', which no report wrote",
+            lambda here: ((here / "report-figures").mkdir(), (here / "report-figures/a.png").write_text("")),
+            "report-figures is there without its report",
         ),
     ],
 )
@@ -74,6 +74,16 @@ def test_nothing_else_is_replaced(
     assert main(["report", str(run)]) == 2
     assert told in capsys.readouterr().err
     assert {path: path.is_file() and path.read_text() for path in here.rglob("*")} == before
+
+
+def test_a_strange_file_among_the_figures_is_kept(
+    run: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(run)]) == 0
+    (here / "report-figures" / "notes.txt").write_text("mine")
+    assert main(["report", str(run)]) == 2
+    assert "report-figures holds 'notes.txt', which no report wrote" in capsys.readouterr().err
+    assert (here / "report-figures" / "notes.txt").read_text() == "mine"
 
 
 def test_a_page_has_the_suffix_of_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -245,7 +245,7 @@ def test_a_campaign_is_followed_until_it_is_finished(tmp_path, ask):
         campaign.note_failure(failed["id"], failed["target"], failed["title"], "over-time", "too slow")
         assert "many running campaign small" in client("/").text
         running = client("/campaign/many")
-    assert running.refresh == "3"
+    assert running.refresh == "10"
     assert "small: running: 1 of 4 cells done, 1 failed" in running.text
     assert "about 12 min left, 2 workers" in running.text
     assert f"{titles[1]}: streaming 12/40, for 0:00:04" in running.text

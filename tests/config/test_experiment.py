@@ -47,7 +47,7 @@ def test_defaults_fill_what_is_not_said():
     assert experiment.monitors[0].policy is experiment.monitors[0].fallback is None
 
 
-@pytest.mark.parametrize("pictures", ["none", 0, 50])
+@pytest.mark.parametrize("pictures", ["none", 1, 50])
 def test_a_number_of_pictures_or_none_is_kept_as_it_is_said(pictures):
     experiment = parse(pictures=pictures)
     assert experiment.pictures == pictures

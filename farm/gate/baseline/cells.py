@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from farm.comparing.measures import Measured, measured
 from farm.comparing.sets import BenchmarkSet, each_once
+from farm.errors import DataError
 from farm.gate.baseline.baseline import Baseline, before, paired_with
 from farm.gate.baseline.difference import right_more_often
 from farm.gate.baseline.entry import run_name
@@ -38,12 +39,14 @@ class CellChange:
 
     @property
     def verdict(self) -> str:
-        """Say whether it changed, and whether that is more than noise."""
+        """Say whether its verdicts are more often right than before, and whether that is more than noise."""
         if not self.newly_right and not self.newly_wrong:
             return "the same"
         if self.p >= ALPHA:
             return "within noise"
-        return "better, surely" if self.newly_right > self.newly_wrong else "worse, surely"
+        return (
+            "more often right, surely" if self.newly_right > self.newly_wrong else "less often right, surely"
+        )
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,13 @@ class CellChanges:
 
 
 def cell_changes(
-    earlier: Sequence[JudgedRun], later: Sequence[JudgedRun], *, measure: str = "overall.mcc", seed: int = 0
+    earlier: Sequence[JudgedRun], later: Sequence[JudgedRun], *, measure: str = "overall.error", seed: int = 0
 ) -> CellChanges | None:
     """Compare two sides run by run, by their names; None where no run of one has its like in the other.
 
     A run alone is compared with a run alone, whatever they are called. Raises where two of one name are on
-    different streams.
+    different streams, or have no monitor in common. What is told is how often verdicts are right: an MCC may
+    rise while they are less often right, where mistakes are rare.
     """
     what = measured(measure)
     baseline = Baseline.of_judged(earlier, "the earlier side")
@@ -76,6 +80,8 @@ def cell_changes(
     rows = [
         _change(one, monitor, what, seed) for one in paired_with(both, baseline) for monitor in _monitors(one)
     ]
+    if not rows:
+        raise DataError("no monitor is on both sides")
     corrected = holm([row.p for row in rows])
     rows = [replace(row, p=p) for row, p in zip(rows, corrected, strict=True)]
     sides = [{run_name(run): set(run.table.said) for run in side} for side in (earlier, later)]

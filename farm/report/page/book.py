@@ -36,7 +36,7 @@ class _Job:
     def drawn(self) -> str:
         """Draw it: return it for the page, and write its files."""
         figure = self.make()
-        svg = as_svg(figure, title=self.title, prefix=f"figure-{self.name}")
+        svg = _readable(as_svg(figure, title=self.title, prefix=f"figure-{self.name}"))
         if self.folder is not None:
             (self.folder / f"{self.name}.svg").write_text(_alone(svg), encoding="utf-8")
             save(figure, self.folder / f"{self.name}.png")
@@ -87,6 +87,11 @@ class FigureBook:
 def _place(name: str) -> Markup:
     """Mark the place of a figure; nothing else on a page has such a character."""
     return Markup(f"\0{name}\0")
+
+
+def _readable(svg: str) -> str:
+    """Let a picture become no smaller than its letters can be read; what is narrower scrolls."""
+    return re.sub(r"max-width:(\d+)px", lambda m: f"{m[0]};min-width:{int(m[1]) * 7 // 10}px", svg, count=1)
 
 
 def _alone(svg: str) -> str:

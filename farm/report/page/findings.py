@@ -52,6 +52,11 @@ class ReportedRun:
         return str(self.run.get("folder") or self.run.get("name") or "readouts")
 
     @property
+    def title(self) -> str:
+        """What it is: its cell's title in a campaign, or else its folder."""
+        return str((self.run.get("cell") or {}).get("title") or self.folder)
+
+    @property
     def confidence(self) -> FloatArray | None:
         """How sure the classifier was of each instance; None where that is not known of all."""
         known = self.judged.table.confidence
@@ -88,8 +93,8 @@ class ReportedSet:
 
     @cached_property
     def records(self) -> list[Record]:
-        """The first run's records, one a monitor; MCC has its interval."""
-        return self.run.judged.records_of(self.part, bounded=("mcc",))
+        """The first run's records, one a monitor; MCC and FNR have their intervals."""
+        return self.run.judged.records_of(self.part, bounded=("mcc", "fnr"))
 
     def record(self, monitor: str) -> Record | None:
         """Return one monitor's record."""
@@ -128,6 +133,10 @@ class Findings:
     """The run or campaign that this one is compared with."""
     changes: CellChanges | None = None
     """What is another than there."""
+    campaigns: tuple[Mapping[str, Any], ...] = ()
+    """As they were asked for."""
+    not_compared: str = ""
+    """Why two places that were given are not compared, but taken together."""
 
     @property
     def names(self) -> str:
@@ -138,6 +147,14 @@ class Findings:
     def cells(self) -> list[ReportedSet]:
         """The sets that are shown in detail: those of which anything is known that verdicts need."""
         return [one for one in self.sets if one.run.unlabelled is None]
+
+    @cached_property
+    def _first(self) -> dict[int, str]:
+        return {id(one.run): one.id for one in reversed(self.sets)}
+
+    def first_of_run(self, one: ReportedSet) -> bool:
+        """Whether a set is its run's first: what is the same in all sets of a run is told there."""
+        return self._first[id(one.run)] == one.id
 
     @property
     def categories(self) -> dict[str, list[ReportedSet]]:
@@ -170,9 +187,9 @@ def find(places: Sequence[Path | str]) -> Findings:
     first; any others are taken together.
     """
     loaded = [[load_run(folder) for folder in run_folders([place])] for place in places]
-    changes, earlier = None, None
+    changes, earlier, why_not = None, None, ""
     if len(loaded) == 2:
-        changes = _changes(*loaded)
+        changes, why_not = _changes(*loaded)
         if changes is not None:
             earlier, places, loaded = str(places[0]), places[1:], loaded[1:]
     runs = [run for own in loaded for run in own]
@@ -184,6 +201,10 @@ def find(places: Sequence[Path | str]) -> Findings:
         unfinished=_unfinished(places),
         earlier=earlier,
         changes=changes,
+        campaigns=tuple(
+            CampaignFolder(p).record()["campaign"] for p in places if CampaignFolder.is_campaign(p)
+        ),
+        not_compared=why_not,
     )
 
 
@@ -196,6 +217,8 @@ def findings_of(
     unfinished: str = "",
     earlier: str | None = None,
     changes: CellChanges | None = None,
+    campaigns: tuple[Mapping[str, Any], ...] = (),
+    not_compared: str = "",
 ) -> Findings:
     """Judge readouts, and find out all that a page tells."""
     judged = judged_runs(runs, needed=())
@@ -218,15 +241,18 @@ def findings_of(
         unfinished=unfinished,
         earlier=earlier,
         changes=changes,
+        campaigns=campaigns,
+        not_compared=not_compared,
     )
 
 
-def _changes(earlier: Sequence[Readouts], later: Sequence[Readouts]) -> CellChanges | None:
-    """Compare two places; None where they have nothing in common that can be compared."""
+def _changes(earlier: Sequence[Readouts], later: Sequence[Readouts]) -> tuple[CellChanges | None, str]:
+    """Compare two places; where they have nothing in common that can be compared, say why."""
     try:
-        return cell_changes(judged_runs(earlier), judged_runs(later))
-    except DataError:  # other streams, or labels that are not known
-        return None
+        found = cell_changes(judged_runs(earlier), judged_runs(later))
+    except DataError as error:  # other streams, or labels that are not known
+        return None, str(error)
+    return found, "" if found is not None else "no run of one has its like in the other"
 
 
 def _pictures(run: Readouts) -> Pictures | None:
@@ -261,10 +287,11 @@ def _ordered(sets: Sequence[ReportedSet], yardsticks: frozenset[str]) -> tuple[s
     """Return the monitors, the best first; those without a value behind, and yardsticks last."""
     monitors = dict.fromkeys(m for one in sets for records in one.set.records for m in records)
 
-    def key(monitor: str) -> tuple[bool, bool, float]:
+    def key(monitor: str) -> tuple[bool, int, float]:
         values = np.array([one.value(OVERALL, monitor) for one in sets])
         known = values[~np.isnan(values)]
-        return monitor in yardsticks, not known.size, -float(known.mean()) if known.size else 0.0
+        # Whoever failed on the hard sets is not better for it.
+        return monitor in yardsticks, len(values) - len(known), -float(known.mean()) if known.size else 0.0
 
     return tuple(sorted(monitors, key=key))
 
@@ -273,7 +300,7 @@ def _failed_monitors(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, str]]:
     for run in runs:
         for note in run.judged.monitors:
             if note.failure:
-                yield f"{note.name} in {run.folder}", note.failure
+                yield f"{note.name} in {run.title}", note.failure
 
 
 def _failed_cells(places: Sequence[Path | str]) -> Iterator[tuple[str, str]]:

@@ -32,7 +32,10 @@ ACROSS = 16
 """Images in a row of the picture that holds them."""
 SHOWN = 72
 """How wide an image is shown, in CSS pixels."""
-WHY = {"missed": "Missed: wrong, and accepted", "cancelled": "Falsely cancelled: right, and cancelled"}
+WHY = {
+    "missed": ("missed", "Missed: wrong, and accepted"),
+    "cancelled": ("falsely cancelled", "Falsely cancelled: right, and cancelled"),
+}
 
 
 @dataclass
@@ -44,12 +47,16 @@ class ImageSheet:
     kept: int
     """So many there are of some kind."""
     quality: int
+    with_clean: frozenset[str]
+    """The sets with which the clean images of their run are shown."""
     _rules: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, found: Findings) -> ImageSheet:
         """Find out how many images of a kind the page can hold."""
-        kept = [_of_set(one) for one in found.sets]
+        # Clean images are the same in all sets of a run: they are shown once.
+        clean = frozenset(one.id for one in found.sets if found.first_of_run(one))
+        kept = [_of_set(one, with_clean=one.id in clean) for one in found.sets]
         ranks = [int(own["rank"].max()) + 1 for _, own in kept if len(own)]
         kinds = most = max(ranks, default=0)
         quality, each = FINE, [_size_of_one(pictures, own, FINE) for pictures, own in kept]
@@ -57,7 +64,7 @@ class ImageSheet:
             quality, each = COARSE, [_size_of_one(pictures, own, COARSE) for pictures, own in kept]
         while most > 1 and sum(map(partial(_size, most), kept, each)) > BUDGET:
             most -= 1
-        return cls(most, kinds, quality)
+        return cls(most, kinds, quality, clean)
 
     @property
     def note(self) -> Markup | None:
@@ -76,7 +83,7 @@ class ImageSheet:
 
     def of_set(self, one: ReportedSet) -> Markup | None:
         """Return the images of a set, monitor by monitor."""
-        pictures, shown = _of_set(one)
+        pictures, shown = _of_set(one, with_clean=one.id in self.with_clean)
         shown = shown[shown["rank"] < self.most]
         if pictures is None or not len(shown):
             return None
@@ -149,29 +156,28 @@ class _Placed:
 
 
 def _monitor(monitor: str, shown: pd.DataFrame, place: _Placed) -> Markup:
-    kinds = {why: shown[shown["why"] == why] for why in WHY}
-    counts = ", ".join(
-        f"{len(own)} {'missed' if why == 'missed' else 'falsely cancelled'}" for why, own in kinds.items()
-    )
-    rows = [join(tag("h5", WHY[why]), place.row(own, monitor)) for why, own in kinds.items() if len(own)]
-    return tag("details", tag("summary", tag("strong", monitor), f": {counts} shown"), rows)
+    """Return what a monitor missed and falsely cancelled, images of the fault and clean ones apart."""
+    counts, rows = [], []
+    for why, (words, heading) in WHY.items():
+        counts.append(f"{int((shown['why'] == why).sum())} {words}")
+        for clean, whose in ((False, "of this fault"), (True, "clean images")):
+            own = shown[(shown["why"] == why) & (shown["clean"] == clean)]
+            if len(own):
+                rows.append(join(tag("h5", f"{heading} ({whose})"), place.row(own, monitor)))
+    return tag("details", tag("summary", tag("strong", monitor), f": {', '.join(counts)} shown"), rows)
 
 
-def _of_set(one: ReportedSet) -> tuple[Pictures | None, pd.DataFrame]:
-    """Return the pictures of a set's own instances: of its fault and, for monitors, of clean ones too."""
+def _of_set(one: ReportedSet, *, with_clean: bool) -> tuple[Pictures | None, pd.DataFrame]:
+    """Return the pictures of a set's fault and, where asked for, the clean images that its run shows."""
     pictures = one.run.pictures
     if pictures is None:
         return None, pd.DataFrame({"rank": [], "picture": [], "why": []})
     table = one.run.judged.table
     own = table.position[table.partition.rows(one.part)]
     shown = pictures.shown[pictures.shown["position"].isin(own) & (pictures.shown["why"] != "id")]
-    ood = table.position[table.is_ood]
-    # Each list counts from its own worst: clean images and those of the fault are shown together.
-    faulty = shown["position"].isin(ood)
-    ranks = shown.assign(ood=~faulty).sort_values(["rank", "ood"], kind="stable")
-    return pictures, ranks.assign(rank=ranks.groupby(["monitor", "why"], dropna=False).cumcount()).drop(
-        columns="ood"
-    )
+    clean = ~shown["position"].isin(table.position[table.is_ood])
+    shown = shown.assign(clean=clean & (table.why_no_ood is None))
+    return pictures, shown if with_clean else shown[~shown["clean"]]
 
 
 def _size_of_one(pictures: Pictures | None, shown: pd.DataFrame, quality: int) -> float:

@@ -52,6 +52,18 @@
     table.parentElement.before(label);
   }
 
+  /* Only what scrolls is a stop for the keyboard. */
+  const stops = () => {
+    for (const each of document.querySelectorAll(".wide, figure.drawn")) {
+      if (each.scrollWidth > each.clientWidth) each.tabIndex = 0;
+      else each.removeAttribute("tabindex");
+    }
+  };
+  stops();
+  addEventListener("resize", stops);
+  addEventListener("toggle", stops, true);
+  addEventListener("change", stops);
+
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let each = target; each; each = each.parentElement) if (each.tagName === "DETAILS") each.open = true;
@@ -68,7 +80,8 @@
   let opened = [];
   addEventListener("beforeprint", () => {
     const cells = document.querySelectorAll("details.cell");
-    const wanted = cells.length > 12 ? "details:not(.cell):not(.cell *)" : "details";
+    /* Not the lists of images: they would take most of the paper. */
+    const wanted = cells.length > 12 ? "details:not(.cell):not(.cell *)" : "details:not(.images *)";
     opened = [...document.querySelectorAll(wanted)].filter((each) => !each.open);
     for (const each of opened) each.open = true;
   });

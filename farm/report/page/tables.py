@@ -1,4 +1,4 @@
-"""Tables of a page: what `farm judge` and `farm inspect` print, as HTML that sorts."""
+"""Tables of a page: what `farm judge` prints, as HTML that sorts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from farm.judging.inspection import Look, LookCell
-from farm.measures.measure import Bounded, Measure
-from farm.report.cells import DASH, TableCell
-from farm.report.looks import cell_text, reasons
+from farm.report.cells import TableCell
 from farm.report.page.html import join, tag
 from farm.report.sheet import Sheet, Sheets
 
@@ -101,19 +98,3 @@ def _sheet(sheet: Sheet, *, titled: bool) -> Markup:
 def _of_sheet(cell: TableCell) -> Cell:
     mark = tag("sup", cell.note) if cell.note is not None else None
     return Cell(join(cell.text, mark), cell.below, cell.value)
-
-
-def look_of(look: Look) -> Markup:
-    """Return a closer look as a table, with its notes."""
-    if not look.columns:
-        return tag("p", look.title)
-    rows = [[_of_look(cell) for cell in row] for row in look.rows]
-    notes = [tag("p", note, class_="note") for note in (*look.notes, *reasons(look))]
-    return join(table(look.columns, rows, caption=look.title), notes)
-
-
-def _of_look(cell: LookCell) -> Cell:
-    text, _, below = cell_text(cell).partition("\n")
-    value = cell.value if isinstance(cell, Bounded) else cell
-    number = (value.value if value.defined else None) if isinstance(value, Measure) else value
-    return Cell(text or DASH, below, float(number) if isinstance(number, int | float) else None)

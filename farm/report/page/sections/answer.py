@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from farm.comparing.conclusions import where
 from farm.gate.answer import Answer
-from farm.report.cells import number
+from farm.report.cells import interval, number, percent
 from farm.report.page.book import FigureBook
 from farm.report.page.findings import OVERALL, Findings, ReportedSet
 from farm.report.page.html import join, tag
@@ -89,35 +89,50 @@ def _worst(found: Findings, one: Answer) -> Markup | None:
     sets = found.categories.get(one.category)
     if one.monitor is None or not sets:
         return None
-    known = [(each.value(OVERALL, one.monitor), each) for each in sets]
+    known = [(each.value("accepted_accuracy", one.monitor), each) for each in sets]
     valued: list[tuple[float, ReportedSet]] = [pair for pair in known if not math.isnan(pair[0])]
     if len(sets) < 2 or not valued:
-        return tag("p", tag("a", "Look closer", href=f"#{sets[0].id}"))
+        return tag("p", _interval(sets[0], one.monitor), tag("a", "Look closer", href=f"#{sets[0].id}"))
+    # By what is let through: an MCC grows with the number of mistakes, and compares no two faults.
     value, worst = min(valued, key=lambda pair: pair[0])
-    return tag(
-        "p",
-        f"It is worst on {found.label(worst)}: overall MCC {number(value)}. ",
-        tag("a", "Look closer", href=f"#{worst.id}"),
-    )
+    wrong = percent(1 - value, 0)
+    told = f"With it, most goes wrong on {found.label(worst)}: {wrong} % of what it accepts is wrong. "
+    return tag("p", told, tag("a", "Look closer", href=f"#{worst.id}"))
+
+
+def _interval(one: ReportedSet, monitor: str) -> str:
+    """Say how sure its MCC is, where there is one run."""
+    overall = (one.record(monitor) or {}).get("overall") if len(one.set.streams) == 1 else None
+    if not overall or overall.get("mcc_low") is None:
+        return ""
+    ends = interval(overall["mcc_low"], overall["mcc_high"])
+    return f"Overall MCC {number(overall['mcc'])}, 95 % interval {ends}. "
 
 
 def _untold(found: Findings) -> Markup | None:
     """Say which monitors can be told apart, and which cannot."""
     if not found.cells:
         return None
-    items = [tag("li", one.sentence) for one in found.conclusions[OVERALL]]
-    return join(tag("h3", "Which monitors can be told apart, by overall MCC"), tag("ul", items))
+    items = [
+        tag("li", one.sentence, [tag("small", f" {note}.") for note in (*one.left_out, *one.zeroed)])
+        for one in found.conclusions[OVERALL]
+    ]
+    heading = "Which monitors can be told apart, by overall MCC, and would other faults say the same?"
+    return join(tag("h3", heading), tag("ul", items))
 
 
-def _failed(found: Findings) -> Markup | None:
+def _failed(found: Findings) -> Markup:
     items = [tag("li", tag("strong", what), f": {why}") for what, why in found.failures[:MOST_FAILURES]]
     if (more := len(found.failures) - MOST_FAILURES) > 0:
         items.append(tag("li", f"and {more} more"))
-    if found.unfinished:
-        items.append(tag("li", f"{found.unfinished}."))
-    if not items:
-        return None
-    return tag("div", tag("h3", "What failed"), tag("ul", items), class_="warning", id="failed")
+    failed = tag("div", tag("h3", "What failed"), tag("ul", items), class_="warning", id="failed")
+    return join(
+        failed if items else None,
+        tag("p", f"Not computed yet: {found.unfinished}.", class_="note") if found.unfinished else None,
+        tag("p", f"Taken together, and not compared: {found.not_compared}.", class_="note")
+        if found.not_compared
+        else None,
+    )
 
 
 def _warned(found: Findings) -> Markup | None:

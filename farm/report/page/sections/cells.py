@@ -11,7 +11,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from farm.api.arrays import FloatArray
-from farm.judging import Judgement, VerdictTable
+from farm.judging import Judgement, Record, VerdictTable
+from farm.judging.intervals import WORDS
 from farm.measures import Separation
 from farm.measures.along_time import OUTSIDE, begun
 from farm.measures.ranking import RiskCoverage
@@ -25,11 +26,11 @@ from farm.report.page.html import join, tag
 from farm.report.page.images import ImageSheet
 from farm.report.page.section import PageSection
 from farm.report.page.tables import sheets_of
-from farm.report.sheets import sheets
+from farm.report.sheets import LEGEND_TIME, sheets
 
 LEGEND = (
     "Specific: is the image faulty (OOD)? Overall: should the decision be cancelled, since it is wrong?",
-    "MCC: 1 is perfect, 0 is chance; below it is the 95 % interval.",
+    "MCC: 1 is perfect, 0 is chance; below the overall one is its 95 % interval.",
     "FPR: share of clean images with an alarm. FNR: share of faulty images without one.",
     "AUROC: the chance that a faulty image scores higher than a clean one. FPR95: the FPR if 95 % of faulty "
     "images are to be found.",
@@ -48,7 +49,13 @@ def cells(found: Findings, book: FigureBook) -> PageSection | None:
     if not found.cells:
         return None
     made = [_cell(found, one, book, sheet, open_=len(found.cells) <= OPEN) for one in found.cells]
-    legend = tag("details", tag("summary", "What the columns mean"), [tag("p", line) for line in LEGEND])
+    units = tuple(
+        sorted({unit for one in found.cells for r in one.records if (unit := r.get("intervals_by"))})
+    )
+    told = [*LEGEND, *([f"Intervals: {WORDS[units]}."] if units else [])]
+    if any(one.run.judged.table.episode is not None for one in found.cells):
+        told.append(LEGEND_TIME)
+    legend = tag("details", tag("summary", "What the columns mean"), [tag("p", line) for line in told])
     return PageSection("cells", "Each fault in detail", join(legend, sheet.note, made, sheet.style))
 
 
@@ -64,15 +71,24 @@ def _cell(found: Findings, one: ReportedSet, book: FigureBook, sheet: ImageSheet
     )
     body = join(
         repeated,
-        sheets_of(replace(sheets(one.records), legend=()), titled=False),
+        sheets_of(replace(sheets(_ordered(found, one)), legend=()), titled=False),
         _scores(found, one, book),
         _curves(found, one, book),
-        _in_time(found, one, book),
+        _in_time(found, one, book) if found.first_of_run(one) else None,
         sheet.of_set(one),
         _planes(one, book),
     )
     summary = tag("summary", tag("h3", found.label(one)), tag("span", one.set.category, class_="category"))
     return tag("details", summary, body, id=one.id, class_="cell", open=open_)
+
+
+def _ordered(found: Findings, one: ReportedSet) -> list[Record]:
+    """Return a set's records in the page's order; what is of a whole stream, with its first set alone."""
+    place = {monitor: number for number, monitor in enumerate(found.monitors)}
+    records = sorted(one.records, key=lambda record: place.get(record["monitor"], len(place)))
+    if found.first_of_run(one):
+        return records
+    return [record | {"detection_delay": None} for record in records]
 
 
 def _shown(found: Findings, one: ReportedSet) -> dict[str, Judgement]:
@@ -129,7 +145,7 @@ def _curves_of(monitor: str, said: Judgement, table: VerdictTable) -> ScoreCurve
     apart = Separation.of(said.score, table.is_ood)
     caught, false = float(said.alarm[table.is_ood].mean()), float(said.alarm[~table.is_ood].mean())
     right = float(table.is_ood[said.alarm].mean()) if said.alarm.any() else None
-    accepted = ~said.alarm
+    accepted = ~said.cancelled
     risk, at_risk = RiskCoverage.of(said.score, table.should_cancel), None
     if table.why_no_label:
         risk = RiskCoverage(risk.accepted[:0], risk.wrong[:0], table.why_no_label)
@@ -164,7 +180,8 @@ def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | No
     if not rows:
         return None
     caption = (
-        "Shaded: a fault lasts. A mark shows its first alarm; the distance from where it began is the delay."
+        "The whole stream, with all of its faults. Shaded: a fault lasts. A mark shows its first alarm; the "
+        "distance from where it began is the delay."
     )
     return book.add(
         f"{one.id}-time",

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from farm.gate.baseline.cells import CellChange
 from farm.measures.measure import Measure
-from farm.report.cells import DASH, number
+from farm.report.cells import DASH, percent
 from farm.report.page.book import FigureBook
 from farm.report.page.findings import Findings
 from farm.report.page.html import join, tag
@@ -17,7 +17,14 @@ from farm.report.page.tables import Cell, table
 from farm.statistics.wording import p_cell
 
 MOST_ROWS = 400
-HEADINGS: tuple[str, ...] = ("set", "monitor", "overall MCC before", "now", "newly right", "newly wrong")
+HEADINGS: tuple[str, ...] = (
+    "set",
+    "monitor",
+    "wrong verdicts before, %",
+    "now, %",
+    "newly right",
+    "newly wrong",
+)
 HEADINGS += ("p", "verdict")
 
 
@@ -51,7 +58,7 @@ def _note(text: str, wanted: bool) -> Markup | None:
 
 def _row(row: CellChange, links: dict[str, str]) -> list[Cell]:
     name = tag("a", row.set, href=f"#{links[row.set]}") if row.set in links else row.set
-    verdicts = {"better, surely": "good", "worse, surely": "bad"}
+    verdicts = {"more often right, surely": "good", "less often right, surely": "bad"}
     return [
         Cell(name),
         Cell(row.monitor),
@@ -65,4 +72,4 @@ def _row(row: CellChange, links: dict[str, str]) -> list[Cell]:
 
 
 def _measure(value: Measure) -> Cell:
-    return Cell(number(value.value) if value.defined else DASH, value=value.json)
+    return Cell(percent(value.value) if value.defined else DASH, value=value.json)

@@ -85,7 +85,15 @@ def _has_values(found: Findings, one: Shown) -> bool:
 
 def _severities(sets: Sequence[ReportedSet]) -> list[str]:
     names = {one.set.severity for one in sets} - {NO_SEVERITY}
-    return sorted(names, key=lambda name: (len(name), name))
+    return sorted(names, key=_as_number)
+
+
+def _as_number(name: str) -> tuple[bool, float, str]:
+    """Order severities as numbers, and what is none behind."""
+    try:
+        return False, float(name), name
+    except ValueError:
+        return True, 0.0, name
 
 
 def _choice(name: str, legend: str, options: Sequence[tuple[str, str]]) -> Markup:

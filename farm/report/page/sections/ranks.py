@@ -69,6 +69,8 @@ def _diagram(book: FigureBook, task: str, one: Conclusion) -> Markup:
     drawn = book.add(
         f"ranks-{one.category}-{kind}", draw, f"Mean ranks of the monitors by {kind} MCC: {one.sentence}"
     )
+    if one.ranks.too_few:
+        return tag("details", tag("summary", f"{TASKS[task]} Mean ranks over too few sets to tell"), drawn)
     return tag("div", heading, drawn, tag("p", one.sentence))
 
 

@@ -37,7 +37,7 @@ def _runs(found: Findings) -> Markup:
         seed, seconds = run.get("seed"), run.get("seconds")
         rows.append(
             [
-                Cell(one.folder),
+                Cell(one.title, "" if one.title == one.folder else one.folder),
                 Cell(f"{n:,}", value=n),
                 Cell("" if seed is None else seed, value=seed),
                 Cell("" if seconds is None else f"{seconds:.0f} s", value=seconds),
@@ -86,14 +86,19 @@ def _surroundings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _experiment(found: Findings) -> Markup | None:
+    """Return what was run as YAML: a campaign as it was asked for, else the first run with all defaults."""
+    campaigns = list(found.campaigns)
     made = [one.run["experiment"] for one in found.runs if one.run.get("experiment") is not None]
-    if not made:
+    if not campaigns and not made:
         return None
-    same = {json.dumps(one, sort_keys=True): one for one in made}
-    title = (
-        "The experiment, with all defaults"
-        if len(same) == 1
-        else "The experiment of the first run, with all defaults"
+    if campaigns:
+        title = "The campaign: save it as a file, and run that"
+    elif len({json.dumps(one, sort_keys=True) for one in made}) == 1:
+        title = "The experiment, with all defaults"
+    else:
+        title = "The experiment of the first run, with all defaults"
+    text = "---\n".join(
+        yaml.safe_dump(dict(one), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+        for one in campaigns or made[:1]
     )
-    text = yaml.safe_dump(made[0], sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
     return join(tag("h3", title), tag("pre", tag("code", text), tabindex="0"))

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from farm.comparing.conclusions import where
 from farm.report.figures import severity_curves
 from farm.report.page.book import FigureBook
-from farm.report.page.findings import OVERALL, Findings, ReportedSet
+from farm.report.page.findings import Findings, ReportedSet
 from farm.report.page.html import join, tag
 from farm.report.page.section import PageSection
 
@@ -25,16 +25,12 @@ def severity(found: Findings, book: FigureBook) -> PageSection | None:
     drawn = [one for name, sets in found.categories.items() if (one := _category(found, book, name, sets))]
     if not drawn:
         return None
-    monitors = _monitors(found)
-    few = f" The {len(monitors)} best monitors are drawn." if len(monitors) < len(found.monitors) else ""
-    return PageSection(
-        "severity",
-        "Severity",
-        join(
-            tag("p", f"Overall MCC as a fault grows; lines are 95 % intervals where there is one run.{few}"),
-            drawn,
-        ),
-    )
+    told = "How many of the classifier's mistakes a monitor cancels as a fault grows."
+    if all(len(one.set.streams) == 1 for one in found.cells):
+        told += " Whiskers are 95 % intervals."
+    if len(found.monitors) - len(found.yardsticks) > MOST_MONITORS:
+        told += f" The {MOST_MONITORS} best monitors on the whole are drawn."
+    return PageSection("severity", "Severity", join(tag("p", told), drawn))
 
 
 def _monitors(found: Findings) -> list[str]:
@@ -51,10 +47,12 @@ def _category(found: Findings, book: FigureBook, name: str, sets: Sequence[Repor
     frame = frame[frame["faultload"].isin(several[several > 1].index)]
     if frame.empty:
         return None
-    title = f"{where(name)}: overall MCC of the monitors by severity"
+    title = f"{where(name)}: share of wrong decisions that each monitor cancels, by severity"
     return join(
         tag("h3", where(name)),
-        book.add(f"severity-{name}", partial(severity_curves, frame, measure="overall MCC"), title),
+        book.add(
+            f"severity-{name}", partial(severity_curves, frame, measure="Wrong decisions cancelled"), title
+        ),
     )
 
 
@@ -69,12 +67,16 @@ def _rows(found: Findings, sets: Sequence[ReportedSet]) -> Iterator[dict[str, ob
         if len(around) > 1:
             fault = f"{fault} on {one.set.workload} with {one.set.classifier}"
         for monitor in _monitors(found):
-            value = one.value(OVERALL, monitor)
+            value = one.value("overall.recall", monitor)
             if math.isnan(value):
                 continue
-            low = high = float("nan")
+            low: float | None = None
+            high: float | None = None
             if len(one.set.streams) == 1 and (record := one.record(monitor)):
-                low, high = (record["overall"][end] for end in ("mcc_low", "mcc_high"))
+                low, high = (
+                    None if end is None else 1 - end
+                    for end in (record["overall"]["fnr_high"], record["overall"]["fnr_low"])
+                )
             yield {
                 "faultload": fault,
                 "severity": level,

@@ -45,19 +45,21 @@ def _category(found: Findings, book: FigureBook, name: str, sets: list[ReportedS
     )
     if frame[list(measures)].isna().all(axis=None):
         return None
-    errors = [
-        1 - record["classifier_accuracy"] for one in sets for record in [_any(one)] if record is not None
-    ]
+    errors = [error for one in sets if (error := _error_rate(one)) is not None]
     error_rate = sum(errors) / len(errors) if errors else float("nan")
     draw = partial(trade_off, frame, error_rate=error_rate)
     title = f"{where(name)}: safety gain against availability cost"
     return tag("div", tag("h3", where(name)), book.add(f"trade-{name}", draw, title))
 
 
-def _any(one: ReportedSet) -> dict[str, float] | None:
-    """Return what is measured of the classifier, by any monitor that did not fail."""
-    records = (record for run in one.set.records for record in run.values())
-    return next((r for r in records if r["classifier_accuracy"] is not None), None)  # type: ignore[return-value]
+def _error_rate(one: ReportedSet) -> float | None:
+    """Return the share of wrong decisions, the mean over a set's runs, as gains and costs are."""
+    known = [
+        [r["classifier_accuracy"] for r in run.values() if r["classifier_accuracy"] is not None]
+        for run in one.set.records
+    ]
+    rates = [1 - accuracies[0] for accuracies in known if accuracies]
+    return sum(rates) / len(rates) if rates else None
 
 
 def _cost(found: Findings, book: FigureBook) -> Markup | None:

@@ -47,7 +47,7 @@ def preview(options: argparse.Namespace) -> int:
         )
     rows: list[tuple[str, Images]] = []
     for faultload in faultloads:
-        context = FaultContext(workload, workload.test, classifier, bed.workload, bed.context)
+        context = FaultContext(workload, workload.test, classifier, bed.ood_images, bed.context)
         targets = faultload.prepare(context)
         chosen = np.linspace(0, len(targets.indices) - 1, options.images).astype(np.int64)
         for which in chosen:

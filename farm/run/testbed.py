@@ -23,6 +23,7 @@ from farm.api import (
     Faultload,
     ModelSource,
     Monitor,
+    OODImages,
     Policy,
     Progress,
     Schedule,
@@ -117,6 +118,18 @@ class Testbed:
             return replace(load_workload(recipe, self.context, contents=contents), recipe=recipe.recipe)
 
         return self._once("workload", recipe, {"contents": contents}, load)
+
+    def ood_images(self, source: Named | WorkloadSource, split: str = "test") -> OODImages:
+        """Load images that nothing is fitted on; see `WorkloadSource.load_ood`.
+
+        Another split than `test` is one of a whole workload, of which all rules are checked.
+        """
+        recipe: WorkloadSource = (
+            source if isinstance(source, WorkloadSource) else make_named("workload", source)
+        )
+        if split != "test" or recipe.rendered:
+            return OODImages.of(self.workload(recipe), split)
+        return self._once("workload", recipe, {"as": "ood"}, lambda: recipe.load_ood(self.context))
 
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
@@ -259,7 +272,7 @@ class Testbed:
         faults: list[Fault] = []
         everywhere: list[Fault] = []
         for planned in (planned_fault(one, severity) for one in named):
-            context = FaultContext(workload, workload.test, classifier, self.workload, self.context)
+            context = FaultContext(workload, workload.test, classifier, self.ood_images, self.context)
             with limited_threads(self.context.threads):
                 targets = planned.rule.prepare(context)
             model = self._source_of(classifier)
@@ -271,7 +284,7 @@ class Testbed:
             return TimedStream(
                 workload, *faults, schedule=schedule, everywhere=everywhere, length=length, seed=seed
             )
-        return BenchmarkStream(
+        made = BenchmarkStream(
             workload,
             *faults,
             everywhere=everywhere,
@@ -280,6 +293,9 @@ class Testbed:
             length=length,
             seed=seed,
         )
+        if made.shortened:
+            self.progress.note(made.shortened)
+        return made
 
     def run(
         self,

@@ -74,6 +74,8 @@ class Testbed:
     kept
         Keeps workloads and classifiers in memory for the next testbed of this process that asks for the same.
         What then changes on disk, code or data, is not seen: without it they are made each time.
+    untrained
+        Whether this is a dry run, in which nothing may be trained.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Testbed:
         progress: Progress | None = None,
         watch: CallObserver | None = None,
         kept: Recent | None = None,
+        untrained: bool = False,
     ) -> None:
         self.progress = progress or Silent()
         self._watch = watch
@@ -106,6 +109,7 @@ class Testbed:
             folder=Path(folder),
             cache=cache or DiskCache(progress=self.progress),
             progress=self.progress,
+            untrained=untrained,
         )
 
     def workload(self, source: Named | WorkloadSource, *, contents: bool = True) -> Workload:
@@ -140,15 +144,7 @@ class Testbed:
             context = replace(context, cache=own)
 
         def make() -> Classifier:
-            try:
-                with limited_threads(context.threads):
-                    return recipe.classifier(workload, context)
-            except FarmError:
-                raise
-            except Exception as error:
-                why = f"model '{recipe.name}' failed: {one_line(error)}"
-                stop_where_full(why, error)
-                raise ComponentFailure(why) from error
+            return self._model_made(recipe, recipe.classifier, workload, context)
 
         task: dict[str, Any] = {}
         if self._kept is not None:
@@ -157,6 +153,27 @@ class Testbed:
         classifier.recipe = recipe.recipe
         self._sources[id(classifier)] = ref(classifier), recipe
         return classifier
+
+    def untrained(self, source: ModelSource, workload: Workload) -> Classifier | None:
+        """Make a classifier as far as no training is needed; None where nothing comes of that."""
+        return self._model_made(source, source.untrained, workload, self.context)
+
+    def _model_made(
+        self,
+        recipe: ModelSource,
+        make: Callable[[Workload, Context], T],
+        workload: Workload,
+        context: Context,
+    ) -> T:
+        try:
+            with limited_threads(context.threads):
+                return make(workload, context)
+        except FarmError:
+            raise
+        except Exception as error:
+            why = f"model '{recipe.name}' failed: {one_line(error)}"
+            stop_where_full(why, error)
+            raise ComponentFailure(why) from error
 
     def fit(
         self,
@@ -323,8 +340,7 @@ class Testbed:
         if pictures is not None:
             check_number("pictures", pictures, low=0, high=MOST_PICTURES, whole=True)
         stream.guard(workload)
-        if stream.length is None:
-            raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")
+        length = finite_length(stream)
         names = [m.name for m in monitors]
         for name in (*(policies or {}), *(fallbacks or {})):
             if name not in names:
@@ -347,7 +363,7 @@ class Testbed:
         recorder = Recorder([m.name for m in system.monitors], layers)
         started = time.perf_counter()
         with limited_threads(self.context.threads):
-            total = -(-stream.length // batch_size)
+            total = -(-length // batch_size)
             steps = system.steps(stream, batch_size)
             for step in self.progress.track(steps, "streaming", total):
                 recorder.add(step)
@@ -412,3 +428,13 @@ class Testbed:
             **of,
         }
         return self._kept.get(made_from, make)
+
+
+def finite_length(stream: Stream) -> int:
+    """Return a stream's length; raise where it has no end, and so no readouts."""
+    if stream.length is None:
+        raise ExperimentError(
+            "an endless stream has no readouts to keep; give it a length (stream.length), or watch it by "
+            "`farm stream`"
+        )
+    return stream.length

@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -258,13 +258,14 @@ class WorkloadSource(Component, ABC):
         check_workload(workload, contents=contents)
         return workload
 
-    def load_ood(self, context: Context) -> OODImages:
+    def load_ood(self, context: Context, like: tuple[int, int, int] | None = None) -> OODImages:
         """Load what serves as OOD images alone, which nothing is fitted on.
 
         Of data with a test split beside their training data that split, as `load` has it; otherwise all that
-        there is, of which copies are left out and counted.
+        there is, of which copies are left out and counted. `like` is the shape of the ID images: files that
+        are not told to be of another are brought to it.
         """
-        made = self._guarded(self._load_ood, context)
+        made = self._guarded(partial(self._load_ood, like=like), context)
         ood = OODImages.of(made) if isinstance(made, Workload) else made
         where = f"workload '{ood.name}'"
         if len(set(ood.classes)) != len(ood.classes):
@@ -285,7 +286,7 @@ class WorkloadSource(Component, ABC):
     @abstractmethod
     def _load(self, context: Context) -> Workload: ...
 
-    def _load_ood(self, context: Context) -> Workload | OODImages:
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:  # noqa: ARG002
         """Return a workload, of which the test split serves, or images without splits."""
         return self._load(context)
 

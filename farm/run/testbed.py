@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from weakref import ref
@@ -123,7 +124,12 @@ class Testbed:
 
         return self._once("workload", recipe, {"contents": contents}, load)
 
-    def ood_images(self, source: Named | WorkloadSource, split: str = "test") -> OODImages:
+    def ood_images(
+        self,
+        source: Named | WorkloadSource,
+        split: str = "test",
+        like: tuple[int, int, int] | None = None,
+    ) -> OODImages:
         """Load images that nothing is fitted on; see `WorkloadSource.load_ood`.
 
         Another split than `test` is one of a whole workload, of which all rules are checked.
@@ -133,7 +139,7 @@ class Testbed:
         )
         if split != "test" or recipe.rendered:
             return OODImages.of(self.workload(recipe), split)
-        return self._once("workload", recipe, {"as": "ood"}, lambda: recipe.load_ood(self.context))
+        return self._once("workload", recipe, {"like": like}, lambda: recipe.load_ood(self.context, like))
 
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
@@ -288,8 +294,9 @@ class Testbed:
             named = [faultload] if single else cast(Sequence[Any], faultload)
         faults: list[Fault] = []
         everywhere: list[Fault] = []
+        ood_images = partial(self.ood_images, like=workload.shape)
         for planned in (planned_fault(one, severity) for one in named):
-            context = FaultContext(workload, workload.test, classifier, self.ood_images, self.context)
+            context = FaultContext(workload, workload.test, classifier, ood_images, self.context)
             with limited_threads(self.context.threads):
                 targets = planned.rule.prepare(context)
             model = self._source_of(classifier)

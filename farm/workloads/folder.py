@@ -30,7 +30,8 @@ class Folder(WorkloadSource):
     orientation is not heeded: pixels are taken as they are stored.
 
     As OOD images (the workload of `novelty`) any folder with images will do: they may lie flat, of one class,
-    or in a split folder alone. All are used, copies apart, unless a test split stands beside training data.
+    or in a split folder alone; they are brought to the size of the ID images. All are used, copies apart,
+    unless a test split stands beside training data.
 
     Parameters
     ----------
@@ -97,9 +98,9 @@ class Folder(WorkloadSource):
         listing, title = self._listing(context, ood=False)
         return make_workload(title, listing, self._settings, context)
 
-    def _load_ood(self, context: Context) -> Workload | OODImages:
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:
         listing, title = self._listing(context, ood=True)
-        return make_ood(title, listing, self._settings, context)
+        return make_ood(title, listing, self._settings.like(like), context)
 
     def _listing(self, context: Context, *, ood: bool) -> tuple[Listing, str]:
         """List the files, and say what the whole is called; as OOD images they need no class."""

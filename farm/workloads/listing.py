@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,13 @@ class ListingSettings:
         check_choice("copies", copies, ("error", "drop"))
         return cls(Layout.of(size, channels), validation, test, copies)
 
+    def like(self, shape: tuple[int, int, int] | None) -> ListingSettings:
+        """Return the settings for images of this shape, where they ask for no other."""
+        if shape is None:
+            return self
+        layout = Layout(self.layout.size or (shape[1], shape[2]), self.layout.channels or shape[0])
+        return replace(self, layout=layout)
+
 
 def make_workload(title: str, listing: Listing, settings: ListingSettings, context: Context) -> Workload:
     """Cut the splits that nobody laid out, and leave copies out where that is asked for."""
@@ -119,9 +126,11 @@ def make_ood(
     if "train" in laid_out and ("test" in laid_out or settings.test is not None):
         return make_workload(title, listing, settings, context)
     rows = np.flatnonzero((listing.splits == "test") | ("test" not in laid_out))
+    rows, listed = rows[np.sort(np.unique(listing.ids[rows], return_index=True)[1])], len(rows)
+    notes = {**listing.notes, **({"listed_twice": listed - len(rows)} if listed > len(rows) else {})}
     files = _files(listing, settings, context)
     images = _splitter(listing, files, context, {"test": rows})("test")
-    return OODImages(title, listing.classes, images, notes=listing.notes)
+    return OODImages(title, listing.classes, images, notes=notes)
 
 
 def _files(listing: Listing, settings: ListingSettings, context: Context) -> ImageFiles:

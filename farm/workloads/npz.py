@@ -85,7 +85,8 @@ class Npz(WorkloadSource):
         path, arrays = self._arrays(context)
         return self._workload(path, arrays, context)
 
-    def _load_ood(self, context: Context) -> Workload | OODImages:
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:
+        del like  # arrays are taken as they are
         path, arrays = self._arrays(context)
         if all(f"{letter}_{split}" in arrays for letter in "xy" for split in ("train", "test")):
             return self._workload(path, arrays, context)

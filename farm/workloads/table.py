@@ -38,8 +38,8 @@ class Table(WorkloadSource):
     grouped by class folder and track. Paths that climb out of their folder are refused; links in it are
     followed.
 
-    As OOD images (the workload of `novelty`) rows need no label. All are used, copies apart, unless a test
-    split stands beside training data.
+    As OOD images (the workload of `novelty`) rows need no label, and images are brought to the size of the ID
+    images. All are used, copies apart, unless a test split stands beside training data.
 
     Opening reads the index only, and with boxes or masks the sizes of files where no column tells them.
     Images are decoded on first need as for `folder`; masks at once.
@@ -114,9 +114,9 @@ class Table(WorkloadSource):
         listing, title = self._listing(context, ood=False)
         return make_workload(title, listing, self._settings, context)
 
-    def _load_ood(self, context: Context) -> Workload | OODImages:
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:
         listing, title = self._listing(context, ood=True)
-        return make_ood(title, listing, self._settings, context)
+        return make_ood(title, listing, self._settings.like(like), context)
 
     def _listing(self, context: Context, *, ood: bool) -> tuple[Listing, str]:
         """Read the indices, and say what the whole is called; as OOD images they need no label."""
@@ -254,7 +254,7 @@ def _joined(
     ids = [i for part in parts for i in part.ids]
     seen: set[str] = set()
     again = [i for i, name in enumerate(ids) if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    problems.add_rows("listed twice", again, lambda i: owner[i][0].names[owner[i][1]])
+    problems.add_rows("listed twice", [] if ood else again, lambda i: owner[i][0].names[owner[i][1]])
     for part in parts:
         part.check_boxes()
     kinds = {tuple(part.conditions) for part in parts}

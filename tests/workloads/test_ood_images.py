@@ -106,6 +106,19 @@ def test_copies_are_dropped_and_counted(tmp_path):
     assert ood.notes["copies_dropped"] == 1
 
 
+def test_pictures_of_any_size_are_brought_to_that_of_id_images_unless_told_another(tmp_path):
+    root = draw(tmp_path / "novel", "a.png", "b.png")
+    Image.new("L", (20, 31)).save(root / "c.png")
+    source = Folder(path=str(root))
+    assert source.load_ood(Context(), (3, 8, 8)).images.images.shape == (3, 8, 8)
+    same = folder(draw(tmp_path / "alike", "a.png", "b.png"))
+    assert np.array_equal(pixels(same), pixels(source.load_ood(Context(), (3, 8, 8)))[:2])
+    assert source.load_ood(Context(), (1, 5, 6)).images.images.shape == (1, 5, 6)
+    assert Folder(path=str(root), size=[4, 4]).load_ood(Context(), (1, 5, 6)).images.images.shape == (1, 4, 4)
+    with refused(DataError):
+        folder(root)
+
+
 def test_an_empty_folder_is_told(tmp_path):
     (tmp_path / "novel").mkdir()
     with refused(DataError):
@@ -158,6 +171,12 @@ def test_some_labels_may_be_empty(tmp_path):
     assert (ood.classes, told(ood)) == (("elm", "fir"), {"a.png": 1, "b.png": NO_ANSWER, "c.png": 0})
 
 
+def test_a_row_that_stands_there_twice_is_used_once(tmp_path):
+    draw(tmp_path, "a.png", "b.png")
+    ood = table(tmp_path, "path", "b.png", "a.png", "b.png")
+    assert (list(told(ood)), ood.notes["listed_twice"]) == (["b.png", "a.png"], 1)
+
+
 def test_an_index_without_labels_is_no_id_data(tmp_path):
     draw(tmp_path, "a.png")
     (tmp_path / "index.csv").write_text("path\na.png\n")
@@ -188,7 +207,7 @@ def test_each_image_is_left_once_and_in_its_order(levels):
         def _load(self, context):
             raise NotImplementedError
 
-        def _load_ood(self, context):
+        def _load_ood(self, context, like):
             n = len(levels)
             images = np.repeat(np.array(levels, np.uint8), 4).reshape(n, 1, 2, 2)
             ids = np.array([f"{i:02d}" for i in range(n)])

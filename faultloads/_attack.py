@@ -87,4 +87,6 @@ class Attack(InstanceFault):
 def _trained(recipe: str | Mapping[str, Any], context: FaultContext) -> Classifier:
     parameters = {"name": recipe} if isinstance(recipe, str) else dict(recipe)
     source = cast(ModelSource, make("model", parameters.pop("name"), parameters))
+    if context.base.untrained:
+        return source.untrained(context.workload, context.base) or context.classifier
     return source.classifier(context.workload, context.base)

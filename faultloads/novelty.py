@@ -16,6 +16,7 @@ from farm.api import (
     FloatArray,
     Images,
     IntArray,
+    OODImages,
     StrArray,
     Workload,
     check_choice,
@@ -24,7 +25,10 @@ from farm.errors import ParameterError, suggestion
 
 
 class Novelty(Faultload):
-    """Another workload's classes; those that both share are left out or mapped, never counted as novel.
+    """Another workload's images; classes that both share are left out or mapped, never counted as novel.
+
+    Its images need no classes, no training data and no number of images a class: a flat folder, an npz file
+    with `x_test` alone and an index without labels are enough, and images without a class are all novel.
 
     Parameters
     ----------
@@ -37,7 +41,8 @@ class Novelty(Faultload):
         Which of its classes are which of ours, beyond those of equal name: `{theirs: ours}`, by name or
         number.
     split
-        Which of its splits gives the images.
+        Which of its splits gives the images. Without a test split beside training data, `test` is all of
+        its images, each once.
 
     Examples
     --------
@@ -63,15 +68,15 @@ class Novelty(Faultload):
         self._workload, self._shared, self._same, self._split = workload, shared, same or {}, split
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
-        ours, theirs = context.workload, context.load_workload(self._workload)
+        ours, theirs = context.workload, context.load_ood(self._workload, self._split)
         if theirs.name == ours.name:
             raise ParameterError(
                 f"workload: both are called '{ours.name}', so that their classes would count as the same; "
                 "expected another workload: give it a title of its own"
             )
         known = self._known_classes(ours, theirs)
-        split = {s.name: s for s in theirs.splits}[self._split]
-        labels = known[split.labels]
+        split = theirs.images
+        labels = np.append(known, NO_ANSWER)[split.labels]  # -1, no class, is the last
         keep = np.arange(len(split)) if self._shared == "map" else np.flatnonzero(labels == NO_ANSWER)
         shared = [theirs.classes[i] for i in np.flatnonzero(known != NO_ANSWER)]
         return FaultTargets(
@@ -85,6 +90,7 @@ class Novelty(Faultload):
                 "shared": self._shared,
                 "left_out": len(split) - len(keep),
                 "novel": int((labels[keep] == NO_ANSWER).sum()),
+                **theirs.notes,
             },
         )
 
@@ -92,7 +98,7 @@ class Novelty(Faultload):
         del ids, severity  # the fault is where the image comes from
         return Faulted(images, labels)
 
-    def _known_classes(self, ours: Workload, theirs: Workload) -> IntArray:
+    def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:
         """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
         for foreign, own in self._same.items():
@@ -104,7 +110,7 @@ def _index(classes: Sequence[str], name: str) -> int:
     return classes.index(name) if name in classes else NO_ANSWER
 
 
-def _number(workload: Workload, key: str | int, parameter: str) -> int:
+def _number(workload: Workload | OODImages, key: str | int, parameter: str) -> int:
     """Find a class by number, or by name (a number may be text, as JSON makes of keys)."""
     found = NO_ANSWER if isinstance(key, int) else _index(workload.classes, key)
     if found == NO_ANSWER and str(key).isdigit() and int(key) < len(workload.classes):

@@ -76,6 +76,8 @@ class Exported(ModelSource):
     'logits'
     """
 
+    trained_here = False
+
     def __init__(
         self,
         *,

@@ -98,14 +98,7 @@ class LeNet(ModelSource):
 
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Train on the workload, or find the checkpoint in the cache."""
-        height, width = workload.shape[1:]
-        if min(height, width) < 16:
-            raise ParameterError(
-                f"lenet needs images of at least 16 x 16; workload '{workload.name}' has {height} x {width}"
-            )
-        module = self._module(workload.shape, len(workload.classes), context.seed)
-        mean, std = _statistics(workload)
-        preprocessing = Preprocessing(mean, std)
+        module, preprocessing = self._parts(workload, context)
 
         def make() -> State:
             whole = nn.Sequential(preprocessing, module)
@@ -116,12 +109,26 @@ class LeNet(ModelSource):
         module.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in weights.items()})
         return TorchClassifier(module, workload.classes, name=self.name, preprocessing=preprocessing)
 
+    def untrained(self, workload: Workload, context: Context) -> Classifier:
+        """Make it with the weights that training begins with."""
+        module, preprocessing = self._parts(workload, context)
+        return TorchClassifier(module, workload.classes, name=self.name, preprocessing=preprocessing)
+
     def restore(self, saved: SavedClassifier) -> Classifier:
         """Make it again from its weights, without training."""
         module = self._module(saved.shape, len(saved.classes), seed=0)
         load_arrays(module, saved.state, f"model '{self.name}'")
         mean, std = (saved.state[f"preprocessing.{part}"].ravel().tolist() for part in ("mean", "std"))
         return TorchClassifier(module, saved.classes, name=self.name, preprocessing=Preprocessing(mean, std))
+
+    def _parts(self, workload: Workload, context: Context) -> tuple[LeNetModule, Preprocessing]:
+        height, width = workload.shape[1:]
+        if min(height, width) < 16:
+            raise ParameterError(
+                f"lenet needs images of at least 16 x 16; workload '{workload.name}' has {height} x {width}"
+            )
+        module = self._module(workload.shape, len(workload.classes), context.seed)
+        return module, Preprocessing(*_statistics(workload))
 
     def _module(self, shape: tuple[int, int, int], classes: int, seed: int) -> LeNetModule:
         # Of its own generator: torch's global one is neither read nor moved.

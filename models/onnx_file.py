@@ -81,6 +81,8 @@ class OnnxFile(ModelSource):
     'logits'
     """
 
+    trained_here = False
+
     def __init__(
         self,
         *,

@@ -52,6 +52,8 @@ class OwnModule(ModelSource):
         The part whose input is the last hidden layer, if not the last linear layer.
     """
 
+    trained_here = False
+
     def __init__(
         self,
         *,
@@ -130,6 +132,8 @@ class OwnFunction(ModelSource):
     mean, std, size, classes
         As for `module`: normalisation, input size, and the order in which the function counts classes.
     """
+
+    trained_here = False
 
     def __init__(
         self,

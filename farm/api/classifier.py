@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -245,9 +245,16 @@ class SavedClassifier:
 class ModelSource(Component, ABC):
     """A recipe for a classifier: trained here on a workload, or brought along by the user."""
 
+    trained_here: ClassVar[bool] = True
+    """Whether making it may take training; where not, a dry run makes it too."""
+
     @abstractmethod
     def classifier(self, workload: Workload, context: Context) -> Classifier:
         """Make the classifier for this workload."""
+
+    def untrained(self, workload: Workload, context: Context) -> Classifier | None:
+        """Make it as far as no training is needed, for a dry run; None where nothing comes of that."""
+        return None if self.trained_here else self.classifier(workload, context)
 
     def check(self, context: Context) -> None:
         """Raise where something is missing, as far as that can be told before anything is computed."""

@@ -97,6 +97,8 @@ class Context:
     folder: Path = Path()
     cache: Cache = field(default_factory=NoCache)
     progress: Progress = field(default_factory=Silent)
+    untrained: bool = False
+    """Whether this is a dry run, in which nothing is trained: models are asked for `untrained`."""
 
     def find(self, path: str, what: str) -> Path:
         """Find a file that an experiment names.

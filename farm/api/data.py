@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from farm.api.arrays import (
 from farm.api.component import Component
 from farm.api.context import Context
 from farm.errors import ComponentFailure, DataError, FarmError, one_line
+
+L = TypeVar("L")
 
 
 class ImageSource(Protocol):
@@ -88,6 +90,25 @@ def image_digests(images: Images) -> list[bytes]:
     return [hashlib.blake2b(shape + image.tobytes(), digest_size=16).digest() for image in eight_bits]
 
 
+class SomeImages:
+    """Some of the images of another source, in this order."""
+
+    def __init__(self, images: ImageSource, rows: IntArray) -> None:
+        self._images, self._rows = images, rows
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height, width."""
+        return self._images.shape
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def read(self, indices: IntArray) -> Images:
+        """Read these images as the source gives them."""
+        return self._images.read(self._rows[indices])
+
+
 @dataclass(frozen=True)
 class Split:
     """One of a workload's three parts, with what is known of each image.
@@ -117,6 +138,19 @@ class Split:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def rows(self, chosen: IntArray) -> Split:
+        """Return some of its images, with all that is known of them."""
+        return Split(
+            self.name,
+            SomeImages(self.images, chosen),
+            self.labels[chosen],
+            self.ids[chosen],
+            self.groups[chosen],
+            boxes=None if self.boxes is None else self.boxes[chosen],
+            masks=None if self.masks is None else self.masks[chosen],
+            conditions={name: values[chosen] for name, values in self.conditions.items()},
+        )
 
     def chunks(self, size: int) -> Iterator[IntArray]:
         """Cut the split into runs of indices."""
@@ -178,8 +212,39 @@ class Workload:
         return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
 
 
+@dataclass(frozen=True)
+class OODImages:
+    """Images that nothing is fitted on: they need no splits, no number of images a class, and no classes.
+
+    The labels in `images` count `classes`; -1 is an image whose class nobody told.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    images: Split
+    notes: Mapping[str, JSON] = field(default_factory=dict)
+    """What a reader must know, such as copies that were dropped; goes into the readouts."""
+
+    @classmethod
+    def of(cls, workload: Workload, split: str = "test") -> OODImages:
+        """Take one split of a workload, as it is."""
+        images = {one.name: one for one in workload.splits}[split]
+        return cls(workload.name, workload.classes, images)
+
+    def without_copies(self) -> OODImages:
+        """Leave out what stands there twice, and count it in the notes."""
+        first = dict(reversed([(digest, i) for i, digest in enumerate(self.images.digests)]))
+        kept = np.array(sorted(first.values()), dtype=np.int64)
+        dropped = len(self.images) - len(kept)
+        notes = {**self.notes, "copies_dropped": dropped}
+        return replace(self, images=self.images.rows(kept) if dropped else self.images, notes=notes)
+
+
 class WorkloadSource(Component, ABC):
-    """A recipe that makes a workload. Subclasses write `_load`; the driver checks what came out."""
+    """A recipe that makes a workload. Subclasses write `_load`; the driver checks what came out.
+
+    One whose data may lack splits or labels writes `_load_ood` too, so that they can serve as OOD images.
+    """
 
     rendered: ClassVar[bool] = False
     """Whether code makes its images, from its parameters and the seed alone: such are kept in the cache."""
@@ -189,17 +254,41 @@ class WorkloadSource(Component, ABC):
 
         Only who merely looks at a few images may leave out their `contents`, and so the search for copies.
         """
+        workload = self._guarded(self._load, context)
+        check_workload(workload, contents=contents)
+        return workload
+
+    def load_ood(self, context: Context, like: tuple[int, int, int] | None = None) -> OODImages:
+        """Load what serves as OOD images alone, which nothing is fitted on.
+
+        Of data with a test split beside their training data that split, as `load` has it; otherwise all that
+        there is, of which copies are left out and counted. `like` is the shape of the ID images: files that
+        are not told to be of another are brought to it.
+        """
+        made = self._guarded(partial(self._load_ood, like=like), context)
+        ood = OODImages.of(made) if isinstance(made, Workload) else made
+        where = f"workload '{ood.name}'"
+        if len(set(ood.classes)) != len(ood.classes):
+            raise DataError(f"{where}: class names repeat; expected each once")
+        if not len(ood.images):
+            raise DataError(f"{where} is empty; expected at least one image")
+        check_labels(ood.images.labels, len(ood.classes), where, no_answer=True)
+        return ood if isinstance(made, Workload) else ood.without_copies()
+
+    def _guarded(self, load: Callable[[Context], L], context: Context) -> L:
         try:
-            workload = self._load(context)
+            return load(context)
         except FarmError:
             raise
         except Exception as error:
             raise ComponentFailure(f"workload '{self.name}' failed: {one_line(error)}") from error
-        check_workload(workload, contents=contents)
-        return workload
 
     @abstractmethod
     def _load(self, context: Context) -> Workload: ...
+
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:  # noqa: ARG002
+        """Return a workload, of which the test split serves, or images without splits."""
+        return self._load(context)
 
 
 def check_workload(workload: Workload, *, contents: bool = True) -> None:
@@ -220,7 +309,8 @@ def check_workload(workload: Workload, *, contents: bool = True) -> None:
         name = workload.classes[label]
         raise DataError(
             f"workload '{workload.name}', split 'train': class '{name}' has {counts[label]} "
-            "image(s); expected at least 2: add images or leave the class out"
+            "image(s); expected at least 2: add images or leave the class out (a set of OOD images, such as "
+            "the workload of 'novelty', needs no classes)"
         )
     for i, first in enumerate(workload.splits):
         for second in workload.splits[i + 1 :]:
@@ -238,7 +328,8 @@ def check_disjoint(workload: str, first: Split, second: Split, *, contents: bool
         i = int(copies[0])
         raise DataError(
             f"{where} share {copies.size} identical image(s), such as '{second.ids[i]}' "
-            f"(class '{second.labels[i]}'); expected none: drop them from one split"
+            f"(class '{second.labels[i]}'); expected none: set copies: drop, or drop "
+            "them from one split"
         )
 
 

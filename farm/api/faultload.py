@@ -22,7 +22,7 @@ from farm.api.arrays import (
 from farm.api.classifier import Classifier
 from farm.api.component import Component
 from farm.api.context import Context
-from farm.api.data import Split, Workload
+from farm.api.data import OODImages, Split, Workload
 from farm.api.randomness import PerInstance
 from farm.errors import ComponentFailure, DataError, Failure, ParameterError, UserError, one_line
 
@@ -54,8 +54,9 @@ class FaultContext:
     split: Split
     """The split whose instances become OOD: test for a benchmark, validation for a validation fault."""
     classifier: Classifier
-    load_workload: Callable[[Any], Workload]
-    """Loads another workload by its specification: a name, or a mapping with a name and parameters."""
+    load_ood: Callable[[Any, str], OODImages]
+    """Loads images of another workload by its specification (a name, or a mapping with a name and parameters)
+    and the split that is asked for: `test` is all there is, where no test split is laid out."""
     base: Context
 
     def every_instance(self, category: Category, *, keeps_meaning: bool = True) -> FaultTargets:
@@ -121,7 +122,7 @@ class Faultload(Component, ABC):
         if targets.split.images.shape != context.workload.shape:
             raise DataError(
                 f"{where}: images are {targets.split.images.shape}; expected {context.workload.shape} "
-                f"as in workload '{context.workload.name}'"
+                f"as in workload '{context.workload.name}'{_resized(targets.split, context.workload)}"
             )
         return targets
 
@@ -166,6 +167,13 @@ class Faultload(Component, ABC):
 
     @abstractmethod
     def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted: ...
+
+
+def _resized(split: Split, workload: Workload) -> str:
+    channels, height, width = workload.shape
+    if split.images.shape[0] == channels:
+        return f": give their workload size: [{height}, {width}], where it takes that"
+    return f": give their workload size: [{height}, {width}] and channels: {channels}, where it takes them"
 
 
 class Transformation(Faultload):

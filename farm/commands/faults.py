@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,9 +46,10 @@ def preview(options: argparse.Namespace) -> int:
         classifier = (
             bed.classifier(options.classifier, workload) if options.classifier else _no_classifier(workload)
         )
+    ood_images = partial(bed.ood_images, like=workload.shape)
     rows: list[tuple[str, Images]] = []
     for faultload in faultloads:
-        context = FaultContext(workload, workload.test, classifier, bed.workload, bed.context)
+        context = FaultContext(workload, workload.test, classifier, ood_images, bed.context)
         targets = faultload.prepare(context)
         chosen = np.linspace(0, len(targets.indices) - 1, options.images).astype(np.int64)
         for which in chosen:

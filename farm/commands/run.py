@@ -6,12 +6,13 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from farm.campaign.keys import KeyMaker
+from farm.campaign.progress import in_bytes, in_words
 from farm.campaign.spec import Campaign, load
 from farm.config.experiment import Experiment
 from farm.config.files import find_experiment
@@ -23,7 +24,7 @@ from farm.store.identity.audit import Audit
 from farm.store.readouts import Readouts
 
 OF_EXPERIMENTS = ("readouts_only", "timing", "audit")
-OF_CAMPAIGNS = ("dry_run", "workers", "cluster", "retry_failed")
+OF_CAMPAIGNS = ("workers", "cluster", "retry_failed")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,11 +57,21 @@ def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     from farm.commands.results import print_answers, print_records
     from farm.commands.run_report import RunReport, next_commands
     from farm.run.execution import run_experiment
+    from farm.run.rehearsal import rehearse
     from farm.store.timing import spent
 
     out = Path(options.out) if options.out else None
     if out:
         check_free(out)  # now, not after the work is done
+    if options.dry_run:
+        with shown_progress(quiet=options.quiet) as progress, redirect_stdout(sys.stderr):
+            found = rehearse(experiment, folder, progress=progress)
+        print(
+            json.dumps(found, indent=2, allow_nan=False)
+            if options.format == "json"
+            else "\n".join(_told(found))
+        )
+        return 0, {}
     audit = Audit() if options.audit else None
     with shown_progress(quiet=options.quiet) as progress, audit or nullcontext():
         readouts = run_experiment(experiment, folder, progress=progress)
@@ -88,6 +99,34 @@ def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         return max(_compare_with(repeated.parent, readouts, options.set), 1 if failures else 0), record
     print("Next:\n" + with_descriptions(next_commands(readouts, out, report)))
     return 1 if failures else 0, record
+
+
+def _told(found: dict[str, Any]) -> Iterator[str]:
+    """Say in lines what a dry run found."""
+    data, stream, estimate = found["workload"], found["stream"], found["estimate"]
+    images = ", ".join(f"{n:,} {split}" for split, n in data["images"].items())
+    size = " x ".join(map(str, data["shape"]))
+    yield f"experiment '{found['name']}': a dry run; nothing is trained, and no run is written"
+    yield f"  images      {data['name']}: {images}; {size} each"
+    names = [*data["classes"][:5], *(["..."] if len(data["classes"]) > 5 else [])]
+    yield f"  classes     {len(data['classes'])}: {', '.join(names)}"
+    yield f"  classifier  {found['classifier']['name']}"
+    yield f"  monitors    {', '.join(one['name'] for one in found['monitors'])}"
+    if stream is not None:
+        length = stream["length"]
+        ood = "" if "n_ood" not in stream else f", {stream['n_ood']:,} of them OOD"
+        yield f"  stream      {length:,} instances{ood}"
+        for fault in stream.get("faults", ()):
+            dropped = fault.get("notes", {}).get("copies_dropped")
+            yield f"              {fault['name']} of {fault['targets']}" + (
+                f": {dropped} copies dropped" if dropped else ""
+            )
+    if estimate["seconds"] is None:
+        yield "  time        the classifier's passes cannot be told yet"
+    else:
+        yield f"  time        {in_words(estimate['seconds'])} for the classifier to see data and stream"
+        yield f"  memory      {in_bytes(estimate['nbytes'])} for what the classifier gives monitors to fit on"
+    yield from (f"  not told    {each}" for each in found["not_told"])
 
 
 def _refuse(options: argparse.Namespace, misplaced: Sequence[str], told: str) -> None:

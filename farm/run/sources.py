@@ -149,6 +149,23 @@ class Sources:
         splits += [(fault.targets.split, f"faultload '{fault.faultload.name}'") for fault in self.faults]
         for split, what in splits:
             check_unseen(workload, split.digests, split.groups, split.ids, what)
+        for fault in self.faults:
+            self._check_foreign(fault)
+
+    def _check_foreign(self, fault: Fault) -> None:
+        """Raise where an image that a fault brings from elsewhere is an ID test image: it is no novel one."""
+        targets, test = fault.targets, self.workload.test
+        if targets.workload == self.workload.name:
+            return  # these are the instances themselves, changed
+        digests = targets.split.digests
+        copies = copies_of(test, [digests[i] for i in targets.indices])
+        if copies.size:
+            raise DataError(
+                f"faultload '{fault.faultload.name}': {copies.size} of its images are also in split "
+                f"'{test.name}' of workload '{self.workload.name}', such as "
+                f"'{targets.split.ids[targets.indices[copies[0]]]}'; expected none, since an ID image is not "
+                "OOD: take them out of the OOD images"
+            )
 
     def batch(self, rows: Rows) -> Batch:
         """Read and fault the images of some rows."""
@@ -271,8 +288,8 @@ def check_unseen(
             if found.size:
                 raise DataError(
                     f"{what}: {found.size} of its images {how} in split '{split.name}' of workload "
-                    f"'{workload.name}', such as '{ids[int(found[0])]}'; expected none: benchmark data "
-                    "never fits or tunes anything"
+                    f"'{workload.name}', such as '{ids[int(found[0])]}'; expected none, since benchmark data "
+                    "never fits or tunes anything: take them out of one of the two"
                 )
 
 

@@ -65,7 +65,7 @@ class BenchmarkStream(FromSources):
         The share of OOD instances; as many instances as allow it are drawn without replacement. None takes
         every instance of all.
     length
-        Cut the stream to this many instances, keeping the share.
+        Cut the stream to this many instances, keeping the share. Where there are fewer, it has those.
     seed
         The experiment's seed.
     """
@@ -92,6 +92,7 @@ class BenchmarkStream(FromSources):
         everything = ood_share is None and len(set(shares)) <= 1
         n_ood = sum(n_faults) if everything else _most(n_faults, shares)
         take_id, take_ood = _counts(n_id, n_ood, ood_share, length)
+        self._asked_length = length
         takes = n_faults if take_ood == sum(n_faults) else _portions(take_ood, n_faults, shares)
         parts = []
         for number, (size, take) in enumerate(zip((n_id, *n_faults), (take_id, *takes), strict=True)):
@@ -111,6 +112,16 @@ class BenchmarkStream(FromSources):
         return len(self._rows)
 
     @property
+    def shortened(self) -> str | None:
+        """What to say where more instances were asked for than there are."""
+        if self._asked_length is None or self._asked_length <= self.length:
+            return None
+        at = "" if self._asked_share is None else f" at stream.ood_share {self._asked_share:g}"
+        return (
+            f"stream.length is {self._asked_length}, and there are {self.length} instances{at}: all are used"
+        )
+
+    @property
     def n_ood(self) -> int:
         """How many of them are OOD."""
         return int((self._rows.source > 0).sum())
@@ -125,6 +136,7 @@ class BenchmarkStream(FromSources):
             "length": self.length,
             "n_ood": self.n_ood,
             "ood_share": self.n_ood / self.length,
+            **({"asked_length": self._asked_length} if self.shortened else {}),
             **self._sources.provenance,
         }
 
@@ -290,11 +302,8 @@ def _counts(n_id: int, n_ood: int, share: float | None, length: int | None) -> t
         total = min(by_id, by_ood)
         take = (min(round(total * (1 - share)), n_id), min(round(total * share), n_ood))
         share_now = share
-    if length is None:
+    if length is None or length > sum(take):
         return take
-    if length > sum(take):
-        at = "" if share is None else f" at an OOD share of {share}"
-        raise ExperimentError(f"stream.length is {length}; expected at most {sum(take)}, all there is{at}")
     short_ood = min(round(length * share_now), take[1])
     return length - short_ood, short_ood
 

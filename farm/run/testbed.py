@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from weakref import ref
@@ -23,6 +24,7 @@ from farm.api import (
     Faultload,
     ModelSource,
     Monitor,
+    OODImages,
     Policy,
     Progress,
     Schedule,
@@ -73,6 +75,8 @@ class Testbed:
     kept
         Keeps workloads and classifiers in memory for the next testbed of this process that asks for the same.
         What then changes on disk, code or data, is not seen: without it they are made each time.
+    untrained
+        Whether this is a dry run, in which nothing may be trained.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class Testbed:
         progress: Progress | None = None,
         watch: CallObserver | None = None,
         kept: Recent | None = None,
+        untrained: bool = False,
     ) -> None:
         self.progress = progress or Silent()
         self._watch = watch
@@ -105,6 +110,7 @@ class Testbed:
             folder=Path(folder),
             cache=cache or DiskCache(progress=self.progress),
             progress=self.progress,
+            untrained=untrained,
         )
 
     def workload(self, source: Named | WorkloadSource, *, contents: bool = True) -> Workload:
@@ -118,6 +124,23 @@ class Testbed:
 
         return self._once("workload", recipe, {"contents": contents}, load)
 
+    def ood_images(
+        self,
+        source: Named | WorkloadSource,
+        split: str = "test",
+        like: tuple[int, int, int] | None = None,
+    ) -> OODImages:
+        """Load images that nothing is fitted on; see `WorkloadSource.load_ood`.
+
+        Another split than `test` is one of a whole workload, of which all rules are checked.
+        """
+        recipe: WorkloadSource = (
+            source if isinstance(source, WorkloadSource) else make_named("workload", source)
+        )
+        if split != "test" or recipe.rendered:
+            return OODImages.of(self.workload(recipe), split)
+        return self._once("workload", recipe, {"like": like}, lambda: recipe.load_ood(self.context, like))
+
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
         recipe: ModelSource = source if isinstance(source, ModelSource) else make_named("model", source)
@@ -127,15 +150,7 @@ class Testbed:
             context = replace(context, cache=own)
 
         def make() -> Classifier:
-            try:
-                with limited_threads(context.threads):
-                    return recipe.classifier(workload, context)
-            except FarmError:
-                raise
-            except Exception as error:
-                why = f"model '{recipe.name}' failed: {one_line(error)}"
-                stop_where_full(why, error)
-                raise ComponentFailure(why) from error
+            return self._model_made(recipe, recipe.classifier, workload, context)
 
         task: dict[str, Any] = {}
         if self._kept is not None:
@@ -144,6 +159,27 @@ class Testbed:
         classifier.recipe = recipe.recipe
         self._sources[id(classifier)] = ref(classifier), recipe
         return classifier
+
+    def untrained(self, source: ModelSource, workload: Workload) -> Classifier | None:
+        """Make a classifier as far as no training is needed; None where nothing comes of that."""
+        return self._model_made(source, source.untrained, workload, self.context)
+
+    def _model_made(
+        self,
+        recipe: ModelSource,
+        make: Callable[[Workload, Context], T],
+        workload: Workload,
+        context: Context,
+    ) -> T:
+        try:
+            with limited_threads(context.threads):
+                return make(workload, context)
+        except FarmError:
+            raise
+        except Exception as error:
+            why = f"model '{recipe.name}' failed: {one_line(error)}"
+            stop_where_full(why, error)
+            raise ComponentFailure(why) from error
 
     def fit(
         self,
@@ -258,8 +294,9 @@ class Testbed:
             named = [faultload] if single else cast(Sequence[Any], faultload)
         faults: list[Fault] = []
         everywhere: list[Fault] = []
+        ood_images = partial(self.ood_images, like=workload.shape)
         for planned in (planned_fault(one, severity) for one in named):
-            context = FaultContext(workload, workload.test, classifier, self.workload, self.context)
+            context = FaultContext(workload, workload.test, classifier, ood_images, self.context)
             with limited_threads(self.context.threads):
                 targets = planned.rule.prepare(context)
             model = self._source_of(classifier)
@@ -271,7 +308,7 @@ class Testbed:
             return TimedStream(
                 workload, *faults, schedule=schedule, everywhere=everywhere, length=length, seed=seed
             )
-        return BenchmarkStream(
+        made = BenchmarkStream(
             workload,
             *faults,
             everywhere=everywhere,
@@ -280,6 +317,9 @@ class Testbed:
             length=length,
             seed=seed,
         )
+        if made.shortened:
+            self.progress.note(made.shortened)
+        return made
 
     def run(
         self,
@@ -307,8 +347,7 @@ class Testbed:
         if pictures is not None:
             check_number("pictures", pictures, low=1, high=MOST_PICTURES, whole=True)
         stream.guard(workload)
-        if stream.length is None:
-            raise ExperimentError("an endless stream has no readouts to keep; give it a length, or watch it")
+        length = finite_length(stream)
         names = [m.name for m in monitors]
         for name in (*(policies or {}), *(fallbacks or {})):
             if name not in names:
@@ -331,7 +370,7 @@ class Testbed:
         recorder = Recorder([m.name for m in system.monitors], layers)
         started = time.perf_counter()
         with limited_threads(self.context.threads):
-            total = -(-stream.length // batch_size)
+            total = -(-length // batch_size)
             steps = system.steps(stream, batch_size)
             for step in self.progress.track(steps, "streaming", total):
                 recorder.add(step)
@@ -396,3 +435,13 @@ class Testbed:
             **of,
         }
         return self._kept.get(made_from, make)
+
+
+def finite_length(stream: Stream) -> int:
+    """Return a stream's length; raise where it has no end, and so no readouts."""
+    if stream.length is None:
+        raise ExperimentError(
+            "an endless stream has no readouts to keep; give it a length (stream.length), or watch it by "
+            "`farm stream`"
+        )
+    return stream.length

@@ -327,6 +327,8 @@ class TinyModel(ModelSource):
     np.True_
     """
 
+    trained_here = False
+
     def classifier(self, workload: Workload, context: Context) -> FakeClassifier:
         """Take the means of the training data."""
         del context

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from farm.api import Context, Workload, WorkloadSource
+from farm.api import NO_ANSWER, Context, OODImages, Workload, WorkloadSource
 from farm.errors import DataError, ParameterError
 from farm.workloads.decoding import SUFFIXES
-from farm.workloads.listing import Listing, ListingSettings, make_workload
+from farm.workloads.listing import Listing, ListingSettings, make_ood, make_workload
 from farm.workloads.problems import Problems
 
 SPLIT_FOLDERS = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -29,10 +29,17 @@ class Folder(WorkloadSource):
     need, on all cores, and kept memory-mapped in the cache under their content. A camera's note of its
     orientation is not heeded: pixels are taken as they are stored.
 
+    As OOD images (the workload of `novelty`) any folder with images will do: they may lie flat, of one class,
+    or in a split folder alone; they are brought to the size of the ID images. All are used, copies apart,
+    unless a test split stands beside training data.
+
     Parameters
     ----------
     path
         The folder; a relative one is looked for beside the experiment, here, and in `$FARM_DATA`.
+    validation_path, test_path
+        A folder of its own for a split, with one folder a class; `path` then has the others. A validation
+        split that has no folder is cut from the training data.
     title
         What to call it; the folder's name where not given.
     size
@@ -68,6 +75,8 @@ class Folder(WorkloadSource):
         self,
         *,
         path: str,
+        validation_path: str | None = None,
+        test_path: str | None = None,
         title: str | None = None,
         size: Sequence[int] | None = None,
         channels: int | None = None,
@@ -77,37 +86,56 @@ class Folder(WorkloadSource):
         copies: str = "error",
     ) -> None:
         self._settings = ListingSettings.of(size, channels, validation, test, copies)
-        self._path, self._title = path, title
+        given = {None: path, "validation": validation_path, "test": test_path}
+        self._title = title
+        self._paths = {split: one for split, one in given.items() if one is not None}
         try:
             self._groups = None if groups is None else re.compile(groups)
         except re.error as error:
             raise ParameterError(f"groups is {groups!r}; expected a regular expression ({error})") from None
 
     def _load(self, context: Context) -> Workload:
-        root = context.find(self._path, f"workload '{self.name}'")
-        if not root.is_dir():
-            raise DataError(f"{root} is a file; expected a folder with one folder a class")
-        title = self._title or root.resolve().name
-        return make_workload(title, self._listing(root, title), self._settings, context)
+        listing, title = self._listing(context, ood=False)
+        return make_workload(title, listing, self._settings, context)
 
-    def _listing(self, root: Path, title: str) -> Listing:
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:
+        listing, title = self._listing(context, ood=True)
+        return make_ood(title, listing, self._settings.like(like), context)
+
+    def _listing(self, context: Context, *, ood: bool) -> tuple[Listing, str]:
+        """List the files, and say what the whole is called; as OOD images they need no class."""
+        what = f"workload '{self.name}'"
+        roots = {split: context.find(path, what) for split, path in self._paths.items()}
+        for root in roots.values():
+            if not root.is_dir():
+                raise DataError(f"{root} is a file; expected a folder with one folder a class")
+        root = roots[None]
+        title = self._title or root.resolve().name
         problems = Problems()
-        found = _walk(root, problems)
+        found = _Found([], Counter())
+        for split, place in roots.items():
+            if any(file.split == split for file in found.files):
+                raise DataError(f"{root} has a folder '{split}' though {split}_path is given; expected one")
+            above = "" if len(roots) == 1 else f"{split or 'train'}/"
+            _walk(place, split, above, found, problems, ood=ood)
         if not found.files and not len(problems):
+            how = "expected" if ood else "expected one folder a class with"
+            loose = "; images without classes serve as OOD images, as the workload of 'novelty'"
             raise DataError(
-                f"{root}: no image in any folder; expected one folder a class with {', '.join(SUFFIXES)}"
+                f"{root}: no image in any folder; {how} {', '.join(SUFFIXES)}"
+                + (loose if not ood and _has_images(root) else "")
             )
-        classes = sorted({file.label for file in found.files if file.split == "train"})
+        classes = sorted({file.label for file in found.files if ood or file.split == "train"} - {""})
         for split in ("validation", "test"):
-            others = sorted({file.label for file in found.files if file.split == split} - set(classes))
+            others = sorted({file.label for file in found.files if file.split == split} - {*classes, ""})
             problems.add(f"classes in {split} but not in train", others)
         groups = [self._group(file) for file in found.files]
         unmatched = [i for i, group in enumerate(groups) if group is None]
         problems.add_rows("paths that 'groups' does not match", unmatched, lambda i: found.files[i].name)
         problems.check(str(root))
-        number = {label: i for i, label in enumerate(classes)}
+        number = {label: i for i, label in enumerate(classes)} | {"": NO_ANSWER}
         names = [file.name for file in found.files]
-        return Listing(
+        listing = Listing(
             where=str(root),
             classes=tuple(classes),
             paths=[file.path for file in found.files],
@@ -118,6 +146,7 @@ class Folder(WorkloadSource):
             splits=np.array([file.split for file in found.files]),
             notes={"files_left_out": dict(sorted(found.left_out.items()))} if found.left_out else {},
         )
+        return listing, title
 
     def _group(self, file: _File) -> str | None:
         if self._groups is None:
@@ -148,41 +177,56 @@ class _Found:
     left_out: Counter[str]
 
 
-def _walk(root: Path, problems: Problems) -> _Found:
-    """List images by split and class, and note folders that are empty or cannot be read."""
-    folders = _folders(str(root), "", problems)
-    names = [name for name, _ in folders]
-    found = _Found([], Counter())
-    if "train" in names and set(names) <= set(SPLIT_FOLDERS):
+def _walk(root: Path, split: str | None, above: str, found: _Found, problems: Problems, *, ood: bool) -> None:
+    """List images by split and class, and note folders that are empty or cannot be read.
+
+    `split` is the one that all of it is for, where it is for one. As OOD images those count too that lie
+    beside the class folders: they have no class.
+    """
+    entries = _scan(str(root), above or str(root), problems)
+    names = [entry.name for entry in _folders(entries)]
+    parts = [(split or "train", above, entries)]
+    laid_out = split is None and (ood or "train" in names) and names and set(names) <= set(SPLIT_FOLDERS)
+    if laid_out:
         if {"val", "validation"} <= set(names):
             raise DataError(f"{root} has both 'val' and 'validation'; expected one of them")
-        for name, path in folders:
-            classes = _folders(path, f"{name}/", problems)
-            if not classes:
-                problems.add("a split without a class folder", [name])
-            for label, place in classes:
-                _list_class(place, SPLIT_FOLDERS[name], label, f"{name}/{label}/", found, problems)
-    else:
-        for label, path in folders:
-            _list_class(path, "train", label, f"{label}/", found, problems)
-    return found
+        parts = [
+            (SPLIT_FOLDERS[one.name], f"{above}{one.name}/", _scan(one.path, above + one.name, problems))
+            for one in _folders(entries)
+        ]
+    for part, prefix, inside in parts:
+        classes = _folders(inside)
+        if laid_out and not classes and not ood:
+            problems.add("a split without a class folder", [prefix.rstrip("/")])
+        for one in classes:
+            _list_class(one.path, part, one.name, f"{prefix}{one.name}/", found, problems)
+        for one in inside if ood else []:
+            if one.is_file() and not one.name.startswith("."):
+                _list_file(_File(one.path, part, "", prefix, one.name), found)
 
 
-def _folders(path: str, name: str, problems: Problems) -> list[tuple[str, str]]:
-    entries = _scan(path, name or path, problems)
-    return [(e.name, e.path) for e in entries if e.is_dir() and not e.name.startswith((".", "__"))]
+def _has_images(root: Path) -> bool:
+    return any(path.suffix.lower() in SUFFIXES for path in root.iterdir())
+
+
+def _folders(entries: list[os.DirEntry[str]]) -> list[os.DirEntry[str]]:
+    return [e for e in entries if e.is_dir() and not e.name.startswith((".", "__"))]
 
 
 def _list_class(path: str, split: str, label: str, above: str, found: _Found, problems: Problems) -> None:
     before, told = len(found.files), len(problems)
     for file, inside in _files(path, above, "", problems):
-        suffix = os.path.splitext(inside)[1].lower()  # noqa: PTH122 - of 100,000 names
-        if suffix in SUFFIXES:
-            found.files.append(_File(file, split, label, above, inside))
-        else:
-            found.left_out[suffix or "no suffix"] += 1
+        _list_file(_File(file, split, label, above, inside), found)
     if len(found.files) == before and len(problems) == told:
         problems.add("class folders without an image", [above.rstrip("/")])
+
+
+def _list_file(file: _File, found: _Found) -> None:
+    suffix = os.path.splitext(file.inside)[1].lower()  # noqa: PTH122 - of 100,000 names
+    if suffix in SUFFIXES:
+        found.files.append(file)
+    else:
+        found.left_out[suffix or "no suffix"] += 1
 
 
 def _files(path: str, above: str, inside: str, problems: Problems) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from farm.api import FloatArray, IntArray, StrArray
+from farm.api import NO_ANSWER, FloatArray, IntArray, StrArray
 from farm.errors import DataError, ParameterError, suggestion
 from farm.store.parquet_table import table_of
 from farm.workloads.problems import Problems
@@ -70,7 +70,7 @@ class Index:
             return values
         return np.array(self.columns[column], dtype=np.str_)
 
-    def check_columns(self) -> None:
+    def check_columns(self, *, labels: bool) -> None:
         """Raise where a needed column is missing, or one is written nearly as a known one that is."""
         for column in self.columns:
             missing = [name for name in KNOWN if name not in self]
@@ -80,9 +80,12 @@ class Index:
                     f"{self.where}: unknown column '{column}'; {hint} (rename it if it is its own)"
                 )
         for column, alias in (("path", "filename"), ("label", "classid")):
-            if column not in self:
+            if column not in self and (labels or column != "label"):
                 found = ", ".join(self.columns)
-                raise DataError(f"{self.where}: column '{column}' (or '{alias}') is missing; found: {found}")
+                raise DataError(
+                    f"{self.where}: column '{column}' (or '{alias}') is missing; found: {found}"
+                    + ("" if column == "path" else " (only OOD images need none)")
+                )
         for together in (BOX, SIZE):
             there = [name for name in together if name in self]
             if there and len(there) < len(together):
@@ -160,11 +163,13 @@ def number_labels(
     title: str,
     problems: Problems,
     place: Callable[[int], str],
+    *,
+    ood: bool = False,
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return each label's number and all class names; note labels that are none.
 
     Without `classes`, what occurs in training is a class: in numerical order where all labels are whole
-    numbers, else in alphabetical order.
+    numbers, else in alphabetical order. As OOD images whatever occurs is, and an empty label is -1.
 
     Examples
     --------
@@ -173,8 +178,9 @@ def number_labels(
     >>> labels.tolist(), classes
     ([1, 0, 1], ('signs-03', 'signs-12'))
     """
-    problems.add_rows("empty label", [i for i, text in enumerate(texts) if not text], place)
-    train = {text for text, split in zip(texts, splits, strict=True) if split == "train" and text}
+    if not ood:
+        problems.add_rows("empty label", [i for i, text in enumerate(texts) if not text], place)
+    train = {text for text, split in zip(texts, splits, strict=True) if (ood or split == "train") and text}
     if classes is not None:
         if len(set(classes)) != len(classes):
             raise ParameterError("classes names one twice; expected each once")
@@ -197,6 +203,7 @@ def number_labels(
         number = {text: i for i, text in enumerate(sorted(train))}
         names = tuple(number)
     _note_unknown(texts, splits, number, classes is not None, problems, _quoted(texts, place))
+    number |= {"": NO_ANSWER}
     return np.array([number.get(text, 0) for text in texts], dtype=np.int64), names
 
 

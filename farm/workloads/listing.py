@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from farm.api import (
     Context,
     FloatArray,
     IntArray,
+    OODImages,
     Split,
     StrArray,
     Workload,
@@ -73,17 +74,26 @@ class ListingSettings:
     ) -> ListingSettings:
         """Check the parameters as users write them."""
         for name, share in (("validation", validation), ("test", test)):
+            if isinstance(share, str):
+                raise ParameterError(
+                    f"{name} is {share!r}; expected a share; {name}_path is for data of its own"
+                )
             if share is not None:
                 check_number(name, share, above=0, high=0.9)
         check_choice("copies", copies, ("error", "drop"))
         return cls(Layout.of(size, channels), validation, test, copies)
 
+    def like(self, shape: tuple[int, int, int] | None) -> ListingSettings:
+        """Return the settings for images of this shape, where they ask for no other."""
+        if shape is None:
+            return self
+        layout = Layout(self.layout.size or (shape[1], shape[2]), self.layout.channels or shape[0])
+        return replace(self, layout=layout)
+
 
 def make_workload(title: str, listing: Listing, settings: ListingSettings, context: Context) -> Workload:
     """Cut the splits that nobody laid out, and leave copies out where that is asked for."""
-    files = ImageFiles(
-        listing.where, listing.paths, listing.names, settings.layout, context, said=listing.sizes
-    )
+    files = _files(listing, settings, context)
     rows = {name: np.flatnonzero(listing.splits == name) for name in SPLITS}
     notes: dict[str, Any] = dict(listing.notes)
     if settings.copies == "drop":
@@ -104,6 +114,35 @@ def make_workload(title: str, listing: Listing, settings: ListingSettings, conte
             labels, groups = listing.labels[train], listing.groups[train]
             first, second = cut_by_group(labels, groups, share or SHARE, rng)
             rows["train"], rows[name] = train[first], train[second]
+    split = _splitter(listing, files, context, rows)
+    return Workload(title, listing.classes, split("train"), split("validation"), split("test"), notes=notes)
+
+
+def make_ood(
+    title: str, listing: Listing, settings: ListingSettings, context: Context
+) -> Workload | OODImages:
+    """Return what serves as OOD images: a test split beside training data, otherwise all there is."""
+    laid_out = set(listing.splits.tolist())
+    if "train" in laid_out and ("test" in laid_out or settings.test is not None):
+        return make_workload(title, listing, settings, context)
+    rows = np.flatnonzero((listing.splits == "test") | ("test" not in laid_out))
+    rows, listed = rows[np.sort(np.unique(listing.ids[rows], return_index=True)[1])], len(rows)
+    notes = {**listing.notes, **({"listed_twice": listed - len(rows)} if listed > len(rows) else {})}
+    files = _files(listing, settings, context)
+    images = _splitter(listing, files, context, {"test": rows})("test")
+    return OODImages(title, listing.classes, images, notes=notes)
+
+
+def _files(listing: Listing, settings: ListingSettings, context: Context) -> ImageFiles:
+    return ImageFiles(
+        listing.where, listing.paths, listing.names, settings.layout, context, said=listing.sizes
+    )
+
+
+def _splitter(
+    listing: Listing, files: ImageFiles, context: Context, rows: Mapping[str, IntArray]
+) -> Callable[[str], Split]:
+    """Return what makes each split of its rows."""
     boxes = None if listing.boxes is None else _scaled(listing.boxes, files)
     masks = None if listing.masks is None else read_masks(listing.masks, files, context)
 
@@ -120,7 +159,7 @@ def make_workload(title: str, listing: Listing, settings: ListingSettings, conte
             conditions={column: values[chosen] for column, values in listing.conditions.items()},
         )
 
-    return Workload(title, listing.classes, split("train"), split("validation"), split("test"), notes=notes)
+    return split
 
 
 def _scaled(boxes: FloatArray, files: ImageFiles) -> FloatArray:

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from farm.api import (
+    NO_ANSWER,
+    ArrayImages,
     Context,
     IntArray,
+    OODImages,
+    Split,
     Workload,
     WorkloadSource,
     check_choice,
@@ -22,7 +26,11 @@ from farm.api import (
 )
 from farm.errors import DataError, ParameterError
 from farm.store.plain_arrays import read_npz
+from farm.workloads.listing import SPLITS
 from farm.workloads.splitting import SplitArrays, workload_of_parts
+
+MOST_CLASSES = 100_000
+"""A larger label counts no classes, unless there are as many images."""
 
 
 class Npz(WorkloadSource):
@@ -31,10 +39,16 @@ class Npz(WorkloadSource):
     A validation split is taken from `x_validation` and `y_validation`, or cut from the training data: by the
     groups in `track_train` where there are any, so that no physical object is on both sides.
 
+    As OOD images (the workload of `novelty`) `x_test` alone is enough, or any other `x`: all images are used,
+    copies apart, unless a test split stands beside training data.
+
     Parameters
     ----------
     path
-        The file; a relative path is looked for beside the experiment, here, and in `$FARM_DATA`.
+        The file; a relative path is looked for beside the experiment, here, and in `$FARM_DATA`. Arrays
+        `x` and `y`, of no split by name, are for training.
+    validation_path, test_path
+        A file of its own for a split, with its arrays by name (`x_test`) or without (`x`, `y`, `track`).
     title
         What to call it; the file's name where not given. Unnamed classes are called `title-00`, ...
     classes
@@ -52,6 +66,8 @@ class Npz(WorkloadSource):
         self,
         *,
         path: str,
+        validation_path: str | None = None,
+        test_path: str | None = None,
         title: str | None = None,
         classes: Sequence[str] | None = None,
         validation: float = 0.2,
@@ -60,26 +76,81 @@ class Npz(WorkloadSource):
     ) -> None:
         check_number("validation", validation, above=0, high=0.9)
         check_choice("copies", copies, ("error", "drop"))
+        others = {"validation": validation_path, "test": test_path}
+        self._others = {split: other for split, other in others.items() if other is not None}
         self._path, self._title, self._classes = path, title, classes
         self._validation, self._copies, self._ignore = validation, copies, ignore
 
     def _load(self, context: Context) -> Workload:
-        path = context.find(self._path, f"workload '{self.name}'")
-        arrays = read_npz(path)
+        path, arrays = self._arrays(context)
+        return self._workload(path, arrays, context)
+
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:
+        del like  # arrays are taken as they are
+        path, arrays = self._arrays(context)
+        if all(f"{letter}_{split}" in arrays for letter in "xy" for split in ("train", "test")):
+            return self._workload(path, arrays, context)
         title = self._title or path.stem
-        splits = ("train", "validation", "test")
-        parts = {split: _part(arrays, split, title, path, self._ignore) for split in splits}
+        names = ("test",) if "x_test" in arrays else SPLITS
+        for name in names:  # a class may be told, and need not
+            if (images := arrays.get(f"x_{name}")) is not None:
+                arrays.setdefault(f"y_{name}", np.full(len(images), NO_ANSWER))
+        parts = [part for name in names if (part := _part(arrays, name, title, path, self._ignore))]
+        if not parts:
+            raise DataError(f"{path}: expected an array x_test; found {sorted(arrays)}")
+        if len({part.images.shape[1:] for part in parts}) > 1:
+            raise DataError(f"{path}: its parts have images of different shapes; expected one")
+        images, labels, ids, groups = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if labels.max(initial=-1) >= max(len(labels), MOST_CLASSES) and not self._classes:
+            _check_counted(np.unique(labels), path)
+        classes = self._names(title, int(labels.max(initial=-1)) + 1, path)
+        return OODImages(title, classes, Split("test", ArrayImages(images), labels, ids, groups))
+
+    def _arrays(self, context: Context) -> tuple[Path, dict[str, Any]]:
+        """Read all files into arrays by split; `x` without one is of the split that its file is for."""
+        what = f"workload '{self.name}'"
+        main = context.find(self._path, what)
+        arrays: dict[str, Any] = {}
+        for split, path in {
+            "train": main,
+            **{s: context.find(p, what) for s, p in self._others.items()},
+        }.items():
+            read = read_npz(path)
+            for name in ("x", "y", "track"):
+                if name in read:
+                    read.setdefault(f"{name}_{split}", read.pop(name))
+            if split in self._others:
+                if f"x_{split}" not in read:
+                    raise DataError(
+                        f"{path}: expected arrays x_{split} and y_{split}, or x and y; found {sorted(read)}"
+                    )
+                read = {name: values for name, values in read.items() if name.endswith(f"_{split}")}
+                if f"x_{split}" in arrays:
+                    raise DataError(
+                        f"{main} has x_{split} though {split}_path is given; expected one of them"
+                    )
+            arrays |= read
+        return main, arrays
+
+    def _names(self, title: str, n_classes: int, path: Path) -> tuple[str, ...]:
+        classes = tuple(self._classes or (f"{title}-{i:02d}" for i in range(n_classes)))
+        if len(classes) < n_classes:
+            raise ParameterError(f"classes has {len(classes)} names; {path} counts {n_classes} classes")
+        return classes
+
+    def _workload(self, path: Path, arrays: dict[str, Any], context: Context) -> Workload:
+        title = self._title or path.stem
+        parts = {split: _part(arrays, split, title, path, self._ignore) for split in SPLITS}
         train, test = parts["train"], parts["test"]
         if train is None or test is None:
             raise DataError(
-                f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(arrays)}"
+                f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(arrays)}: "
+                "test_path names a file for the test data (and OOD images need x_test alone)"
             )
         n_classes = int(max(train.labels.max(initial=-1), test.labels.max(initial=-1))) + 1
         if not self._classes:
             _check_counted(np.union1d(train.labels, test.labels), path)
-        classes = tuple(self._classes or (f"{title}-{i:02d}" for i in range(n_classes)))
-        if len(classes) < n_classes:
-            raise ParameterError(f"classes has {len(classes)} names; {path} counts {n_classes} classes")
+        classes = self._names(title, n_classes, path)
         check_labels(train.labels, len(classes), f"{path}, y_train")
         given = {split: part for split, part in parts.items() if part is not None}
         rng = generator(context.seed, "npz", title, "validation")

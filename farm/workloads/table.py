@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from farm.api import Context, FloatArray, IntArray, StrArray, Workload, WorkloadSource
+from farm.api import Context, FloatArray, IntArray, OODImages, StrArray, Workload, WorkloadSource
 from farm.errors import DataError
 from farm.workloads.index_file import BOX, KNOWN, SIZE, Index, number_labels, read_index
-from farm.workloads.listing import Listing, ListingSettings, make_workload
+from farm.workloads.listing import Listing, ListingSettings, make_ood, make_workload
 from farm.workloads.problems import Problems
 
 SPLIT_NAMES = {"train": "train", "validation": "validation", "val": "validation", "test": "test"}
@@ -37,6 +37,9 @@ class Table(WorkloadSource):
     with one CSV a class, and `test_path` its `GT-final_test.csv`; files such as `00012/00003_00017.ppm` are
     grouped by class folder and track. Paths that climb out of their folder are refused; links in it are
     followed.
+
+    As OOD images (the workload of `novelty`) rows need no label, and images are brought to the size of the ID
+    images. All are used, copies apart, unless a test split stands beside training data.
 
     Opening reads the index only, and with boxes or masks the sizes of files where no column tells them.
     Images are decoded on first need as for `folder`; masks at once.
@@ -108,6 +111,15 @@ class Table(WorkloadSource):
         self._title, self._classes = title, classes
 
     def _load(self, context: Context) -> Workload:
+        listing, title = self._listing(context, ood=False)
+        return make_workload(title, listing, self._settings, context)
+
+    def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:
+        listing, title = self._listing(context, ood=True)
+        return make_ood(title, listing, self._settings.like(like), context)
+
+    def _listing(self, context: Context, *, ood: bool) -> tuple[Listing, str]:
+        """Read the indices, and say what the whole is called; as OOD images they need no label."""
         what = f"workload '{self.name}'"
         main = context.find(self._indices[None][0], what)
         title = self._title or (main.resolve().name if main.is_dir() else main.stem)
@@ -115,14 +127,14 @@ class Table(WorkloadSource):
         parts = []
         for split, (path, images) in self._indices.items():
             index = read_index(context.find(path, what))
-            index.check_columns()
+            index.check_columns(labels=not ood)
             root = context.find(images, what) if images else index.root
             # Images of several indices are told apart by the split that each is for.
             prefix = "" if len(self._indices) == 1 else f"{split or 'train'}/"
             parts.append(_IndexedImages(index, root, split, prefix, title, problems))
-        listing = _joined(parts, self._classes, title, str(main), problems)
+        listing = _joined(parts, self._classes, title, str(main), problems, ood=ood)
         problems.check(str(main))
-        return make_workload(title, listing, self._settings, context)
+        return listing, title
 
 
 class _IndexedImages:
@@ -224,22 +236,25 @@ def _joined(
     title: str,
     where: str,
     problems: Problems,
+    *,
+    ood: bool,
 ) -> Listing:
     """Put the images of several indices together, one split or another each."""
     owner = [(part, row) for part in parts for row in range(len(part.index))]
     splits = np.concatenate([part.splits for part in parts])
     labels, names = number_labels(
-        [label for part in parts for label in part.index.columns["label"]],
+        [label for part in parts for label in part.index.columns.get("label", [""] * len(part.index))],
         splits,
         classes,
         title,
         problems,
         lambda i: owner[i][0].index.place(owner[i][1]),
+        ood=ood,
     )
     ids = [i for part in parts for i in part.ids]
     seen: set[str] = set()
     again = [i for i, name in enumerate(ids) if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    problems.add_rows("listed twice", again, lambda i: owner[i][0].names[owner[i][1]])
+    problems.add_rows("listed twice", [] if ood else again, lambda i: owner[i][0].names[owner[i][1]])
     for part in parts:
         part.check_boxes()
     kinds = {tuple(part.conditions) for part in parts}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from farm import registry
-from farm.api import NO_ANSWER, Context, FaultContext
+from farm.api import NO_ANSWER, Context, FaultContext, OODImages
 from farm.errors import ParameterError, UnknownNameError
 from farm.testing.fakes import TinyModel, tiny_workload
 from faultloads.anomaly import BitFlips, DeadRows, PixelTrap
@@ -34,7 +34,9 @@ def theirs():
 
 def prepare(fault, ours, theirs=None):
     classifier = TinyModel().classifier(ours, Context())
-    return fault.prepare(FaultContext(ours, ours.test, classifier, lambda spec: theirs, Context()))
+    return fault.prepare(
+        FaultContext(ours, ours.test, classifier, lambda spec, split: OODImages.of(theirs, split), Context())
+    )
 
 
 def apply(fault, workload, severity, rows=12):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from farm import registry
-from farm.api import NO_ANSWER, Context, FaultContext
+from farm.api import NO_ANSWER, Context, FaultContext, OODImages
 from farm.errors import DataError, ParameterError
 from farm.run.faults import Fault
 from farm.run.streams import BenchmarkStream
@@ -25,9 +25,9 @@ def ours():
 def prepare(ours, theirs, **arguments):
     asked = []
 
-    def load(specification):
+    def load(specification, split):
         asked.append(specification)
-        return theirs
+        return OODImages.of(theirs, split)
 
     faultload = Novelty(workload="theirs", **arguments)
     faultload.name = "novelty"

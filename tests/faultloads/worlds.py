@@ -22,6 +22,7 @@ from farm.api import (
     Faultload,
     FaultTargets,
     NoCache,
+    OODImages,
     RawOutputs,
     Split,
     Workload,
@@ -106,7 +107,11 @@ class World:
         fault = registry.faultload(name, **(NEEDED.get(name, {}) | arguments))
         base = Context(seed=seed, cache=NoCache())
         context = FaultContext(
-            self.workload, self.workload.test, self.classifier, lambda spec: self.elsewhere, base
+            self.workload,
+            self.workload.test,
+            self.classifier,
+            lambda spec, split: OODImages.of(self.elsewhere, split),
+            base,
         )
         return Prepared(fault, fault.prepare(context))
 

@@ -17,6 +17,7 @@ from farm.api import (
     FaultContext,
     Faulted,
     FaultTargets,
+    Silent,
     Split,
     uniform_by_id,
 )
@@ -24,8 +25,9 @@ from farm.errors import DataError, ExperimentError, ParameterError
 from farm.run.faults import Fault
 from farm.run.sources import _fault_ids, check_unseen
 from farm.run.streams import BenchmarkStream
-from farm.testing.fakes import FakeFaultload, tiny_workload
-from tests.wording import refused
+from farm.run.testbed import Testbed
+from farm.testing.fakes import FakeFaultload, TinyModel, tiny_workload
+from tests.wording import refused, same_text
 
 NUMBERS = {"severity", "fault_linf", "fault_l2", "fault_success"}
 
@@ -119,11 +121,40 @@ def test_without_a_share_every_instance_comes(tiny, fault):
     assert (stream.length, stream.n_ood) == (2 * len(tiny.test), len(tiny.test))
 
 
-def test_a_stream_longer_than_what_there_is_is_refused(tiny, fault):
-    with refused(ExperimentError):
-        BenchmarkStream(tiny, fault, ood_share=0.5, length=500)
-    with refused(ExperimentError):
-        BenchmarkStream(tiny, length=500)
+def test_a_stream_longer_than_what_there_is_has_all_and_says_so(tiny, fault):
+    half = BenchmarkStream(tiny, fault, ood_share=0.5, length=500)
+    assert same(whole(half), whole(BenchmarkStream(tiny, fault, ood_share=0.5)))
+    assert half.provenance["asked_length"] == 500
+    same_text(half.shortened)
+    same_text(BenchmarkStream(tiny, length=500).shortened)
+    exact = BenchmarkStream(tiny, length=len(tiny.test))
+    assert exact.shortened is None
+    assert "asked_length" not in exact.provenance
+
+
+def test_the_testbed_notes_a_stream_that_is_shorter_than_asked(tiny):
+    notes = []
+    progress = Silent()
+    progress.note = notes.append
+    classifier = TinyModel().classifier(tiny, Context())
+    Testbed(progress=progress).stream(tiny, classifier, length=500)
+    assert notes == [BenchmarkStream(tiny, length=500).shortened]
+
+
+def test_an_id_test_image_among_the_novel_ones_is_refused_unless_it_is_left_out(tiny):
+    other = tiny_workload(classes=("elm", "fir"), name="other", seed=1)
+    n = len(other.test)
+    images = other.test.images.read(np.arange(n))
+    images[2] = tiny.test.images.read(np.array([3]))[0]
+    planted = replace(other.test, images=ArrayImages(images))
+
+    def novel(rows):
+        targets = FaultTargets(planted, "other", rows, np.full(len(rows), -1), np.full(len(rows), "novelty"))
+        return Fault(FakeFaultload(name="abroad"), targets)
+
+    with refused(DataError):
+        BenchmarkStream(tiny, novel(np.arange(n)))
+    assert BenchmarkStream(tiny, novel(np.delete(np.arange(n), 2))).n_ood == n - 1
 
 
 def test_ood_instances_without_a_faultload_are_refused(tiny):

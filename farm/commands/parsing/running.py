@@ -45,7 +45,8 @@ def add_run(commands: Commands) -> None:
     run.add_argument(
         "--dry-run",
         action="store_true",
-        help="of a campaign: tell what would be computed, and how long it takes",
+        help="train and write nothing: open all data, make all components, and tell what there is, how long "
+        "it takes, and what would fail; of a campaign: what would be computed, and how long that takes",
     )
     run.add_argument(
         "--workers",

@@ -176,16 +176,16 @@ class Classifier(ABC):
         """Raise a `RequirementError` where this classifier lacks what is needed."""
         can, lacks = self.capabilities, self.lacks
         for layer in needs.layers:
-            if not can.layers:
-                hint = lacks.get("layers", "use a white-box classifier or a monitor of outputs")
+            if not can.layers and "layers" not in lacks:
                 raise RequirementError(
                     f"{who} needs the layer '{layer}', but classifier '{self.name}' is a black box that "
-                    f"gives no activations: {hint}"
+                    "gives no activations: use a white-box classifier or a monitor of outputs"
                 )
             if layer not in can.layers:
+                hint = lacks.get(layer) if can.layers else lacks["layers"]
                 raise RequirementError(
                     f"{who} needs the layer '{layer}', which classifier '{self.name}' does not have: "
-                    f"{lacks.get(layer) or suggestion(layer, can.layers)}"
+                    f"{hint or suggestion(layer, can.layers)}"
                 )
         for tag in ("logits", "gradients", "head", "members"):
             if getattr(needs, tag) and not getattr(can, tag):

@@ -29,6 +29,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import ClassVar
 
+MOST, NEAREST = 60, 8
+"""Of more names than this, an error tells only the nearest few."""
 _CTRL_C: list[int] = []
 """A signal of each Ctrl-C that was noted."""
 
@@ -86,11 +88,17 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     "did you mean 'odin'?"
     >>> suggestion("xyz", ["odin", "oob"])
     'known: odin, oob'
+    >>> suggestion("conv_9", [f"/layer{i}/conv_{i}/output" for i in range(300)])
+    'nearest of 300: /layer9/conv_9/output, /layer90/conv_90/output, /layer91/conv_91/output, ...'
     """
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
+    if len(names) > MOST:
+        likeness = {one: difflib.SequenceMatcher(None, one, name).ratio() for one in names}
+        nearest = sorted(names, key=lambda one: (name not in one, -likeness[one]))
+        return f"nearest of {len(names)}: {', '.join(nearest[:NEAREST])}, ..."
     return f"known: {', '.join(names)}" if names else "none is known"
 
 

@@ -6,21 +6,23 @@ import hashlib
 import io
 import warnings
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from farm.errors import DataError, one_line
+from models.graph_outputs import Graph, ScriptGraph, TorchGraph
+
+M = TypeVar("M", bound=nn.Module)
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a file holds: how to run it, a hash, its weights' memory, and the input it declares."""
+    """What a file holds: its graph, a hash, its weights' memory, and the input it declares."""
 
-    run: Callable[[Tensor], Any]
+    graph: Graph
     digest: bytes
     nbytes: int
     takes: list[int | None] | None = None
@@ -41,7 +43,7 @@ def load_program(content: bytes, device: torch.device, what: str) -> Program:
         raise
     except Exception as error:
         raise DataError(f"{what} cannot be loaded as {kind}: {one_line(error)[:300]}") from error
-    return Program(_tensor_from(script.eval(), what), digest, _nbytes(script))
+    return Program(ScriptGraph(_without_gradients(script.eval()), what), digest, _nbytes(script))
 
 
 def _load_export(content: bytes, digest: bytes, device: torch.device, what: str) -> Program:
@@ -57,7 +59,7 @@ def _load_export(content: bytes, digest: bytes, device: torch.device, what: str)
     takes = [n if isinstance(n, int) else None for n in shapes[inputs[0]]]
     # Whether dropout is at work was decided when it was exported, so there is no evaluation mode to set.
     module = program.module()
-    return Program(_tensor_from(module, what), digest, _nbytes(module), takes)
+    return Program(TorchGraph(_without_gradients(module), what), digest, _nbytes(module), takes)
 
 
 def _kind(content: bytes, what: str) -> str:
@@ -84,18 +86,10 @@ def _kind(content: bytes, what: str) -> str:
     raise DataError(f"{what} holds no program; expected a file of torch.export or TorchScript{hint}")
 
 
-def _tensor_from(module: nn.Module, what: str) -> Callable[[Tensor], Tensor]:
+def _without_gradients(module: M) -> M:
     for weights in module.parameters():
         weights.requires_grad_(False)  # gradients are asked of images alone
-
-    def run(images: Tensor) -> Tensor:
-        answer = module(images)
-        if not isinstance(answer, Tensor):
-            kind = type(answer).__name__
-            raise DataError(f"{what} gives a {kind}; expected one tensor, images x classes")
-        return answer
-
-    return run
+    return module
 
 
 def _nbytes(module: nn.Module) -> int:

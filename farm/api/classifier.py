@@ -77,6 +77,8 @@ class Classifier(ABC):
     name: str
     classes: tuple[str, ...]
     capabilities: Capabilities = Capabilities()
+    lacks: Mapping[str, str] = {}
+    """Why it cannot give something, and what to do about it: by the tag, a layer's name, or `layers`."""
     recipe: Mapping[str, Any] | None = None
     """The name and the parameters that made it, where a recipe did."""
 
@@ -172,21 +174,25 @@ class Classifier(ABC):
 
     def resolve(self, needs: Needs, who: str) -> None:
         """Raise a `RequirementError` where this classifier lacks what is needed."""
-        can = self.capabilities
+        can, lacks = self.capabilities, self.lacks
         for layer in needs.layers:
-            if not can.layers:
+            if not can.layers and "layers" not in lacks:
                 raise RequirementError(
                     f"{who} needs the layer '{layer}', but classifier '{self.name}' is a black box that "
                     "gives no activations: use a white-box classifier or a monitor of outputs"
                 )
             if layer not in can.layers:
+                hint = lacks.get(layer) if can.layers else lacks["layers"]
                 raise RequirementError(
                     f"{who} needs the layer '{layer}', which classifier '{self.name}' does not have: "
-                    f"{suggestion(layer, can.layers)}"
+                    f"{hint or suggestion(layer, can.layers)}"
                 )
         for tag in ("logits", "gradients", "head", "members"):
             if getattr(needs, tag) and not getattr(can, tag):
-                raise RequirementError(f"{who} needs {tag}, which classifier '{self.name}' does not give")
+                hint = f": {lacks[tag]}" if tag in lacks else ""
+                raise RequirementError(
+                    f"{who} needs {tag}, which classifier '{self.name}' does not give{hint}"
+                )
 
 
 class FunctionClassifier(Classifier):

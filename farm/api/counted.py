@@ -22,7 +22,7 @@ class CountedClassifier(Classifier):
     def __init__(self, classifier: Classifier) -> None:
         self._inner = classifier.inner if isinstance(classifier, CountedClassifier) else classifier
         self.name, self.classes, self.recipe = classifier.name, classifier.classes, classifier.recipe
-        self.capabilities = classifier.capabilities
+        self.capabilities, self.lacks = classifier.capabilities, classifier.lacks
         self.passes = 0
 
     @property

@@ -21,12 +21,12 @@ from farm.api import (
     Workload,
 )
 from farm.config.experiment import NO_PICTURES, Experiment, resolved
-from farm.errors import one_line, pass_on_ctrl_c
+from farm.errors import RequirementError
 from farm.run.benchmark_set import StoredStream
 from farm.run.builder import Components, build
 from farm.run.fallback import Fallback, unfit_second
-from farm.run.fitting import check_needs
 from farm.run.loading import importable
+from farm.run.needs import unmet
 from farm.run.shared import CallObserver, Recent
 from farm.run.testbed import Testbed
 from farm.store import provenance
@@ -89,10 +89,11 @@ def assemble(
 ) -> Assembled:
     """Make everything up to the fitted monitors and the stream; call it within `importable`.
 
-    Every component is made before anything is computed, so that a mistake costs no time. `excluded` are
-    monitors that must not run, and why: they count as failed. Where it is given, so does one that lacks what
-    it needs, or whose fallback cannot be made, which otherwise is a mistake of the whole experiment. `kept`
-    remembers what earlier experiments made, and `watch` is told which monitor is at work.
+    Every component is made before anything is computed, so that a mistake costs no time. A monitor that lacks
+    what it needs counts as failed, and the others run. `excluded` are a campaign's monitors that must not
+    run, and why. Where it is given, one whose fallback cannot be made counts as failed too, and none may be
+    left to run; otherwise these are mistakes of the whole experiment. `kept` remembers what earlier
+    experiments made, and `watch` is told which monitor is at work.
     """
     bed = Testbed(
         experiment.seed,
@@ -113,20 +114,22 @@ def assemble(
         "experiment_commit": provenance.git_commit(folder),
         "home": str(folder.resolve()),
     }
+    if excluded is None:
+        _check_some_run(monitors, unmet(monitors))  # before anything is trained
     workload = bed.workload(components.workload)
     classifier = bed.classifier(components.classifier, workload)
-    left_out = dict(excluded or {})
-    if excluded is None:
-        check_needs(monitors, classifier)
-    else:
-        left_out |= _unmet([monitor for monitor in monitors if monitor.name not in left_out], classifier)
+    left_out = unmet([monitor for monitor in monitors if monitor.name not in (excluded or {})], classifier)
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
+    if excluded is None:
+        _check_some_run(monitors, left_out)
     stream = stream_of(experiment, components, bed, workload, classifier)
     unfit: dict[str, str] | None = None if excluded is None else {}
     fallbacks = bed.fallbacks({one.name: one.fallback for one in planned}, workload, unfit)
     if unfit is not None:
         unfit |= unfit_second(fallbacks, classifier)
-        left_out = unfit | left_out
+    left_out = {**(unfit or {}), **left_out, **(excluded or {})}
+    for reason in left_out.values():
+        bed.progress.note(reason)
     fitted = [monitor for monitor in monitors if monitor.name not in left_out]
     rules = {one.name: one.calibration for one in planned}
     return Assembled(
@@ -143,6 +146,11 @@ def assemble(
     )
 
 
+def _check_some_run(monitors: Sequence[Monitor], left_out: Mapping[str, str]) -> None:
+    if all(monitor.name in left_out for monitor in monitors):
+        raise RequirementError("; ".join(dict.fromkeys(left_out.values())))
+
+
 def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:
     """Return the experiment as JSON with every component's parameters filled in."""
     planned = components.monitors
@@ -157,19 +165,6 @@ def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:
         made["fallback"] = [components.fallback]
     second = [one.fallback if isinstance(one.fallback, ModelSource) else None for one in planned]
     return resolved(experiment, made, {"policy": [one.policy for one in planned], "fallback": second})
-
-
-def _unmet(monitors: Sequence[Monitor], classifier: Classifier) -> dict[str, str]:
-    """Say which monitors lack what they need, and what."""
-    unmet: dict[str, str] = {}
-    for monitor in monitors:
-        try:
-            check_needs([monitor], classifier)
-        except BaseException as error:  # noqa: BLE001 - what it needs is told by its own code
-            pass_on_ctrl_c(error)
-            why = one_line(error)
-            unmet[monitor.name] = why if f"'{monitor.name}'" in why else f"monitor '{monitor.name}': {why}"
-    return unmet
 
 
 def assemble_stream(

@@ -21,7 +21,8 @@ from farm.api import (
     Workload,
     read_only,
 )
-from farm.errors import Failure, RequirementError
+from farm.errors import Failure
+from farm.run.needs import check_needs
 from farm.run.shared import CallObserver, NoObserver
 from farm.store.fitted import FittedMonitors
 from farm.store.full_disk import stop_where_full
@@ -80,18 +81,6 @@ class Material:
 def union_of_layers(monitors: Iterable[Monitor]) -> tuple[str, ...]:
     """Return every layer that some monitor needs, each once."""
     return tuple(dict.fromkeys(layer for m in monitors for layer in m.needs.layers))
-
-
-def check_needs(monitors: Iterable[Monitor], classifier: Classifier) -> None:
-    """Check what monitors need before anything is fitted; the mistake is the user's, not the run's."""
-    for monitor in monitors:
-        who = f"monitor '{monitor.name}'"
-        classifier.resolve(monitor.needs, who)
-        if monitor.needs.outliers:
-            raise RequirementError(f"{who} needs outliers, but this experiment names no validation fault")
-        if monitor.needs.networks:
-            names = ", ".join(monitor.needs.networks)
-            raise RequirementError(f"{who} needs networks of its own ({names}), which nobody trained")
 
 
 def fit_monitors(

@@ -519,6 +519,28 @@ def test_a_monitor_that_fails_is_a_result_and_the_others_go_on(
     assert set(readouts.alarms["monitor"]) == {"max-softmax"}
 
 
+def test_what_a_classifier_cannot_give_costs_those_monitors_that_need_it(write, folder, capsys) -> None:
+    assert main(["run", write(monitors=["oob", "max-softmax", "odin"]), "--quiet", "--out", "r"]) == 1
+    printed = capsys.readouterr()
+    same_text(line for line in printed.err.splitlines() if line.startswith("farm: "))
+    readouts = Readouts.load(folder / "r")
+    failures = {entry["name"]: entry["failure"] for entry in readouts.run["monitors"]}
+    assert failures["max-softmax"] is None
+    assert "needs the layer 'last-hidden'" in failures["oob"]
+    assert "needs logits" in failures["odin"]
+    assert all("monitors that work on it: max-softmax, " in failures[name] for name in ("oob", "odin"))
+    assert set(readouts.alarms["monitor"]) == {"max-softmax"}
+    assert "oob" in printed.out, "the table shows the failure"
+
+
+def test_a_run_without_any_monitor_that_can_work_is_the_users_mistake(write, fails) -> None:
+    same_text(fails("run", write(monitors=["oob", "odin"]), "--quiet"))
+
+
+def test_a_fit_of_a_monitor_that_cannot_work_is_the_users_mistake(write, fails) -> None:
+    same_text(fails("fit", write(monitors=["oob", "max-softmax"]), "--monitor", "oob", "--out", "g"))
+
+
 def test_a_classifier_that_fails_fails_the_run(write, fails) -> None:
     path = write(classifier={"name": "function", "function": "theirs:predict_nan"})
     same_text(fails("run", path, "--quiet", code=1))

@@ -1,0 +1,84 @@
+"""Which monitors a classifier can serve, why the others not, and which would do in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import cast
+
+from farm import registry
+from farm.api import Classifier, Monitor
+from farm.errors import FarmError, RequirementError, one_line, pass_on_ctrl_c
+
+MOST = 6
+"""So many monitors that would work are named in a message."""
+
+
+def check_needs(monitors: Iterable[Monitor], classifier: Classifier | None = None) -> None:
+    """Raise where a monitor lacks what it needs; without a classifier, where it would lack that from any."""
+    for monitor in monitors:
+        who = f"monitor '{monitor.name}'"
+        if classifier is not None:
+            classifier.resolve(monitor.needs, who)
+        if monitor.needs.outliers:
+            raise RequirementError(f"{who} needs outliers, but this experiment names no validation fault")
+        if monitor.needs.networks:
+            names = ", ".join(monitor.needs.networks)
+            raise RequirementError(f"{who} needs networks of its own ({names}), which nobody trained")
+
+
+def unmet(monitors: Sequence[Monitor], classifier: Classifier | None = None) -> dict[str, str]:
+    """Say which monitors lack what they need, what that is, and which would work on this classifier."""
+    reasons: dict[str, str] = {}
+    for monitor in monitors:
+        try:
+            check_needs([monitor], classifier)
+        except BaseException as error:  # noqa: BLE001 - what it needs is told by its own code
+            pass_on_ctrl_c(error)
+            why = one_line(error)
+            why = why if f"'{monitor.name}'" in why else f"monitor '{monitor.name}': {why}"
+            reasons[monitor.name] = why + _instead(monitor, monitors, classifier)
+    return reasons
+
+
+def suitable(classifier: Classifier) -> list[str]:
+    """Return the registered monitors that would work on a classifier as they are, without any parameter."""
+    return [name for name, monitor in _plain_monitors().items() if _is_met(monitor, classifier)]
+
+
+def _instead(monitor: Monitor, others: Sequence[Monitor], classifier: Classifier | None) -> str:
+    """Name what would work instead, the experiment's own first; nothing where a parameter is the matter."""
+    if classifier is None:
+        return ""
+    plain = _plain_monitors()
+    names = suitable(classifier)
+    if any(type(plain[name]) is type(monitor) for name in names):
+        return ""
+    own = [one for one in others if not one.is_yardstick and _is_met(one, classifier)]
+    extra = [name for name in names if not any(type(plain[name]) is type(one) for one in own)]
+    would = [*(one.name for one in own), *extra]
+    more = f" and {len(would) - MOST} more" if len(would) > MOST else ""
+    return f"; monitors that work on it: {', '.join(would[:MOST])}{more}" if would else ""
+
+
+def _is_met(monitor: Monitor, classifier: Classifier) -> bool:
+    try:
+        check_needs([monitor], classifier)
+    except BaseException as error:  # noqa: BLE001 - what it needs is told by its own code
+        pass_on_ctrl_c(error)
+        return False
+    return True
+
+
+@cache
+def _plain_monitors() -> dict[str, Monitor]:
+    """Return one of each registered monitor that can be made without parameters, but for yardsticks."""
+    made: dict[str, Monitor] = {}
+    for name in registry.entries("monitor"):
+        # What lacks a package or a parameter, or is damaged, cannot be recommended.
+        with suppress(FarmError, Exception):
+            monitor = cast(Monitor, registry.make("monitor", name, {}))
+            if not monitor.is_yardstick:
+                made[name] = monitor
+    return made

@@ -166,7 +166,8 @@ def worth_against_cost(frame: pd.DataFrame, *, title: str = "") -> Figure:
         own, _ = defined(shown, column)
         at, marks = _magnitudes(own[column].to_numpy(dtype=float), written)
         axes.set(
-            xlim=(min(marks) - 0.15, max(marks) + 0.15),
+            # Where only every second power has a tick, a point may lie beyond the last.
+            xlim=(min(marks) - 0.15, max([*marks, *at]) + 0.15),
             ylim=(low - 0.05 * (high - low), high + 0.08 * (high - low)),
         )
         style.ticks(axes, x=marks, y=style.steps(*axes.get_ylim()))

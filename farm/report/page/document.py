@@ -37,6 +37,8 @@ def page(found: Findings, book: FigureBook | None = None, makers: Sequence[Secti
             f"{n:,} images",
         )
     )
+    if found.earlier is not None:
+        about += f"; compared with {found.earlier}"
     return book.filled(document(f"Safety monitors: {found.names}", about, made))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from farm.api.arrays import FloatArray
 from farm.comparing.comparison import conclusions, yardsticks_of
 from farm.comparing.conclusions import Conclusion
 from farm.comparing.measures import measured
@@ -49,6 +50,12 @@ class ReportedRun:
     def folder(self) -> str:
         """Where it is."""
         return str(self.run.get("folder") or self.run.get("name") or "readouts")
+
+    @property
+    def confidence(self) -> FloatArray | None:
+        """How sure the classifier was of each instance; None where that is not known of all."""
+        known = self.judged.table.confidence
+        return None if known is None or np.isnan(known).any() else known
 
     def class_name(self, code: int) -> str:
         """Name a class by its code."""

@@ -142,7 +142,7 @@ class _Placed:
         if not table.unlabelled[row]:
             label = int(table.label[row])
             yield f"is {run.class_name(label)}" if label >= 0 else "is of no known class"
-        sure = "" if table.confidence is None else f", {percent(float(table.confidence[row]), 0)} % sure"
+        sure = "" if run.confidence is None else f", {percent(float(run.confidence[row]), 0)} % sure"
         yield f"taken for {run.class_name(int(table.predicted[row]))}{sure}"
         if monitor is not None and (said := table.said.get(monitor)) is not None and said.score is not None:
             yield f"score {number(float(said.score[row]), 3)}"

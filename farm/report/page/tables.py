@@ -88,7 +88,7 @@ def _sheet(sheet: Sheet, *, titled: bool) -> Markup:
         else:
             groups.append([column.group, 1])
     above = tag("tr", tag("td"), [tag("th", name, colspan=n, scope="colgroup") for name, n in groups])
-    headings = [sheet.corner, *(f"{each.heading} {each.unit}".strip() for each in sheet.columns)]
+    headings = [sheet.corner or "part", *(f"{each.heading} {each.unit}".strip() for each in sheet.columns)]
     rows = [[_of_sheet(cell) for cell in (row.name, *row.cells)] for row in sheet.rows]
     caption = sheet.subtitle if not titled else f"{sheet.title}: {sheet.subtitle}"
     return join(

@@ -152,3 +152,13 @@ def test_strange_names_fit(n):
     ):
         assert fits(figure)
         assert sum("alpha" in text for text in words(figure)) == sum("alpha" in name for name in names)
+
+
+@pytest.mark.parametrize("nbytes", [[3.0, 2e9], [0.0, 40.0, 1.6e6], [7.0, 3e7]])
+def test_every_point_lies_within_the_panel_whatever_has_a_tick(nbytes):
+    rows = [{"monitor": f"m{i}", "time_us": 1.0, "nbytes": n, "mcc": 0.1} for i, n in enumerate(nbytes)]
+    axes = worth_against_cost(pd.DataFrame(rows)).axes[1]
+    low, high = axes.get_xlim()
+    drawn = [float(x) for line in axes.lines for x in line.get_xdata()]
+    assert len(drawn) >= len(nbytes)
+    assert all(low <= x <= high for x in drawn)

@@ -182,6 +182,14 @@ def test_logs_without_labels_are_told_by_their_alarms() -> None:
     assert '<section id="cells">' not in made
 
 
+def test_a_log_without_confidences_has_no_reliability_diagram(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("label,predicted,is_ood,alarm\n" + "0,0,0,0\n1,1,0,0\n-1,0,1,1\n1,0,0,1\n" * 9)
+    made = section(page(find([log])), "classifier")
+    assert "Reliability" not in made
+    assert "mixes up" in made
+
+
 @pytest.mark.parametrize(
     "lacking", [{"label": None}, {"is_ood": None}, {"confidence": None, "category": None}]
 )

@@ -40,10 +40,11 @@ def answer(found: Findings, book: FigureBook) -> PageSection:  # noqa: ARG001 - 
 
 
 def _question(found: Findings) -> str:
-    classifiers = listed(list(dict.fromkeys(one.set.classifier for one in found.sets)))
+    names = dict.fromkeys(one.set.classifier for one in found.sets if one.run.run.get("classifier"))
+    classifiers = " ".join(["classifier", listed(list(names))] if names else ["classifier"])
     workloads = listed(list(dict.fromkeys(one.set.workload for one in found.sets)))
     return (
-        f"Does a safety monitor make the classifier {classifiers} on {workloads} safer, against which "
+        f"Does a safety monitor make the {classifiers} on {workloads} safer, against which "
         "faults, how surely, and at what cost?"
     )
 
@@ -100,8 +101,10 @@ def _worst(found: Findings, one: Answer) -> Markup | None:
     )
 
 
-def _untold(found: Findings) -> Markup:
+def _untold(found: Findings) -> Markup | None:
     """Say which monitors can be told apart, and which cannot."""
+    if not found.cells:
+        return None
     items = [tag("li", one.sentence) for one in found.conclusions[OVERALL]]
     return join(tag("h3", "Which monitors can be told apart, by overall MCC"), tag("ul", items))
 

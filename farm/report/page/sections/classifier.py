@@ -40,8 +40,8 @@ def _one(name: str, run: ReportedRun, book: FigureBook) -> Markup | None:
     label, predicted = table.label[rows], table.predicted[rows]
     right = label == predicted
     figures = []
-    if table.confidence is not None:
-        bins = reliability(table.confidence[rows], right)
+    if run.confidence is not None:
+        bins = reliability(run.confidence[rows], right)
         draw = partial(reliability_figure, bins)
         caption = (
             "On the diagonal a classifier is as often right as it says. Below it, it is too sure of itself."

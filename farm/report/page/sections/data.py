@@ -20,7 +20,7 @@ def data(found: Findings, book: FigureBook) -> PageSection | None:  # noqa: ARG0
     """Return the section: the first run of each workload tells of it."""
     first: dict[str, ReportedRun] = {}
     for one in found.sets:
-        if one.run.run.get("workload"):
+        if {"hash", "card"} & set(one.run.run.get("workload") or ()):
             first.setdefault(one.set.workload, one.run)
     if not first:
         return None

@@ -44,10 +44,11 @@ def _runs(found: Findings) -> Markup:
                 Cell(again or "a log"),
             ]
         )
+    repeatable = any(one.run.get("experiment") is not None for one in found.runs)
     told = "Each run can be repeated by itself, and says whether it gave the same, bit for bit."
     more = len(found.runs) - MOST_RUNS
     return join(
-        tag("p", told),
+        tag("p", told) if repeatable else None,
         table(["run", "instances", "seed", "took", "repeat it with"], rows, caption="Runs on this page"),
         tag("p", f"and {more:,} more runs", class_="note") if more > 0 else None,
     )

@@ -77,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     for add in (
+        running.add_try,
         running.add_run,
         running.add_campaigns,
         running.add_cache,

@@ -67,6 +67,63 @@ def add_run(commands: Commands) -> None:
     formatted(run, ("table", "json"))
 
 
+def add_try(commands: Commands) -> None:
+    """Add `farm try` and `farm init`."""
+    tried = command(
+        commands, "try", "farm.commands.try_out:try_out", "a first verdict on your network and images"
+    )
+    tried.description = (
+        "Try monitors on your network, your images and some that are none of them: a sensible set of "
+        "monitors that fit the network, novelty and a few corruptions. It tells the answer first, writes a "
+        "report, and the experiment that it ran, to be edited."
+    )
+    tried.add_argument(
+        "--model",
+        required=True,
+        metavar="M",
+        help="module:function that makes the network (my_models.py here), an .onnx, .pt2 or TorchScript file",
+    )
+    tried.add_argument("--weights", metavar="FILE", help="its state dict (.pt, .pth or .safetensors)")
+    tried.add_argument(
+        "--id",
+        required=True,
+        metavar="DATA",
+        help="images with classes: a folder, .npz, .csv or .parquet file",
+    )
+    tried.add_argument(
+        "--ood",
+        action="append",
+        default=[],
+        metavar="DATA",
+        help="images that are of none of these classes; labels are not needed; may be repeated",
+    )
+    tried.add_argument("--size", type=int, nargs=2, metavar=("H", "W"), help="resize all images to this")
+    for name in ("mean", "std"):
+        tried.add_argument(
+            f"--{name}", type=float, nargs="+", metavar="X", help=f"the {name} a channel it was trained with"
+        )
+    tried.add_argument(
+        "--monitor", action="append", default=[], metavar="NAME", help="only these; may be repeated"
+    )
+    tried.add_argument(
+        "--name", default="try", metavar="N", help="what to call all that is written (default: try)"
+    )
+    tried.add_argument("--seed", type=int, default=0, metavar="N", help="the seed (default: 0)")
+    tried.add_argument(
+        "--batch-size", type=int, default=64, metavar="N", help="images at a time (default: 64)"
+    )
+    tried.add_argument("--quiet", action="store_true", help="show no progress")
+    formatted(tried, ("table", "json"))
+
+    init = command(
+        commands, "init", "farm.commands.try_out:init", "write an experiment of what lies in a folder"
+    )
+    init.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where to look (default: here)")
+    init.add_argument(
+        "--out", default="experiment.yaml", metavar="FILE", help="the new file (default: experiment.yaml)"
+    )
+
+
 def add_streams(commands: Commands) -> None:
     """Add `farm stream` and `farm faults`."""
     stream = command(

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import yaml
 
-from farm.api import Classifier, Monitor, Workload
+from farm.api import Classifier, Monitor
 from farm.commands.report import write_report
 from farm.commands.results import print_answers
 from farm.commands.run_report import RunReport
@@ -23,11 +23,11 @@ from farm.config.experiment import MonitorSpec, parse_experiment
 from farm.config.files import EXPERIMENTS
 from farm.config.guessing import FoundFiles, classifier_spec, found_in, workload_spec
 from farm.config.yaml_reading import parse_yaml
-from farm.errors import ExperimentError, UserError
+from farm.errors import ExperimentError
 from farm.report.page import find
 from farm.run.execution import assemble
-from farm.run.fitting import check_needs
 from farm.run.loading import importable
+from farm.run.needs import WORKING, unmet
 from farm.run.progress import shown_progress
 from farm.run.shared import Recent
 from farm.run.testbed import Testbed
@@ -77,7 +77,6 @@ def _tried(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         if (total := len(workload.test) * (1 + len(values["faultload"]))) > MOST:
             values["stream"]["length"] = MOST
             progress.note(f"of about {total:,} images {MOST:,} are taken (stream.length)")
-        _sized(values, workload)
         replace_text(file, _text(values, skipped))
         experiment = parse_experiment(parse_yaml(file.read_text(encoding="utf-8"), str(file)), str(file))
         readouts = assemble(experiment, here.resolve(), progress=progress, kept=kept).run()
@@ -137,32 +136,18 @@ def _distinct(faults: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield fault if number == 1 else fault | {"as": f"{fault['as']}-{number}"}
 
 
-def _sized(values: Mapping[str, Any], workload: Workload) -> None:
-    """Let OOD images have the size and the channels of the ID images, where files may have any."""
-    channels, height, width = workload.shape
-    for fault in values["faultload"]:
-        images = fault.get("workload") or {}
-        if images.get("name") in ("folder", "table"):
-            images |= {"size": [height, width], "channels": channels}
-
-
 def _fitting(names: Sequence[str], classifier: Classifier) -> tuple[list[str], list[Skipped]]:
     """Return the monitors that a classifier can serve, and the others with what to take instead."""
-    chosen: list[str] = []
-    left: list[tuple[str, str]] = []
-    for name in names:
-        monitor = cast(Monitor, MonitorSpec.model_validate(name).make("monitor"))
-        try:
-            check_needs([monitor], classifier)
-        except UserError as error:
-            left.append((name, " ".join(str(error).split())))
-        else:
-            chosen.append(name)
-    real = [name for name in chosen if name not in YARDSTICKS]
+    made = [cast(Monitor, MonitorSpec.model_validate(name).make("monitor")) for name in names]
+    reasons = unmet(made, classifier)
+    chosen = [one.name for one in made if one.name not in reasons]
+    real = [one.name for one in made if one.name in chosen and not one.is_yardstick]
     if not real:
-        reasons = "; ".join(reason for _, reason in left)
-        raise ExperimentError(f"no monitor runs on classifier '{classifier.name}': {reasons}")
-    return chosen, [Skipped(name, reason, listed(real)) for name, reason in left]
+        raise ExperimentError(
+            f"no monitor runs on classifier '{classifier.name}': {'; '.join(reasons.values())}"
+        )
+    skipped = [Skipped(name, why.partition(WORKING)[0], listed(real)) for name, why in reasons.items()]
+    return chosen, skipped
 
 
 def _text(values: Mapping[str, Any], skipped: Sequence[Skipped]) -> str:

@@ -11,6 +11,8 @@ from farm import registry
 from farm.api import Classifier, Monitor
 from farm.errors import FarmError, RequirementError, one_line, pass_on_ctrl_c
 
+WORKING = "; monitors that work on it: "
+"""What comes between a reason and the monitors that would do."""
 MOST = 6
 """So many monitors that would work are named in a message."""
 
@@ -59,7 +61,7 @@ def _instead(monitor: Monitor, others: Sequence[Monitor], classifier: Classifier
     extra = [name for name in names if not any(type(plain[name]) is type(one) for one in own)]
     would = [*(one.name for one in own), *extra]
     more = f" and {len(would) - MOST} more" if len(would) > MOST else ""
-    return f"; monitors that work on it: {', '.join(would[:MOST])}{more}" if would else ""
+    return f"{WORKING}{', '.join(would[:MOST])}{more}" if would else ""
 
 
 def _is_met(monitor: Monitor, classifier: Classifier) -> bool:

@@ -19,6 +19,7 @@ from farm.registry import Kind
 from farm.report.data_card import card_lines
 from farm.report.pictures import contact_sheet
 from farm.run.data_card import data_card
+from farm.run.loading import importable
 from farm.run.progress import shown_progress
 
 
@@ -44,6 +45,11 @@ def list_components(options: argparse.Namespace) -> int:
 
 def describe(options: argparse.Namespace) -> int:
     """Tell what a component is, its parameters with defaults, and its reference."""
+    with importable(Path.cwd()):
+        return _describe(options)
+
+
+def _describe(options: argparse.Namespace) -> int:
     cls = registry.component_class(options.kind, options.name)
     parameters = [
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,6 +38,11 @@ def preview(options: argparse.Namespace) -> int:
             raise ExperimentError(
                 f"faultload '{spec.name}': a preview draws every severity; leave out severity, share and both"
             )
+    with importable(Path.cwd()):
+        return _preview(options, specs, out)
+
+
+def _preview(options: argparse.Namespace, specs: Sequence[FaultSpec], out: Path) -> int:
     faultloads = [cast(Faultload, spec.make("faultload")) for spec in specs]
     with shown_progress(quiet=options.quiet) as progress:
         bed = Testbed(options.seed, progress=progress)

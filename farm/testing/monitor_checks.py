@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from farm import registry
 from farm.api import Monitor
 from farm.errors import FarmError, ParameterError, one_line, suggestion
 from farm.store.threads import limited_threads
 from farm.testing import rules_declared, rules_fitting, rules_inputs, rules_scoring, rules_surroundings
+from farm.testing.benchmark import Asked, made
 from farm.testing.new_process import Elsewhere
 from farm.testing.rules import (
     Breach,
@@ -33,7 +33,7 @@ RULES = rules_of(rules_declared, rules_fitting, rules_scoring, rules_inputs, rul
 
 
 def check_monitor(
-    monitor: Monitor | str,
+    monitor: Asked,
     *,
     system: SmallSystem | None = None,
     expected_failures: Mapping[str, str] | None = None,
@@ -44,8 +44,8 @@ def check_monitor(
     Parameters
     ----------
     monitor
-        A monitor, or the name of one: registered, or `module:Class`. It need not be fitted, and stays as it
-        is: the rules make others with the same parameters.
+        A monitor, its class, its name (registered, or `module:Class`), or a mapping with its name and
+        parameters. It need not be fitted, and stays as it is: the rules make others with the same parameters.
     system
         What it is tried on; digits and a small LeNet where not given.
     expected_failures
@@ -65,8 +65,10 @@ def check_monitor(
     >>> report["fits"].outcome, report["fits"].detail
     ('skipped', "it needs gradients, which classifier 'farm.testing.fakes:TinyModel' does not give")
     """
-    made = registry.monitor(monitor) if isinstance(monitor, str) else monitor
-    (report,) = check_monitors([made], system=system, expected_failures={made.name: expected_failures or {}})
+    tried = made(monitor).monitor
+    (report,) = check_monitors(
+        [tried], system=system, expected_failures={tried.name: expected_failures or {}}
+    )
     if raise_on_failure and not report.passed:
         raise MonitorCheckError(report)
     return report

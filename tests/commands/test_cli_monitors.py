@@ -9,8 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from farm import Readouts
 from farm.cli import main
 from farm.testing import RULES, new_process
 from tests.wording import same_text
@@ -51,6 +53,21 @@ class Mine(Monitor):
     def _fit(self, data): return {}
     def _load(self, state): pass
     def _score(self, observation): return self._sign * (1 - observation.confidence)
+'''
+
+MY_FAULT = '''
+from farm.api import Transformation
+
+class Dimmed(Transformation):
+    """Images in the dark.
+
+    Examples
+    --------
+    >>> Dimmed().category
+    'shift'
+    """
+    category = "shift"
+    def _transform(self, images, severity, random): return images * (1 - severity / 6)
 '''
 
 
@@ -111,6 +128,33 @@ def test_mistakes_of_the_user_are_told_in_one_line(here, capsys) -> None:
     told = fails(capsys, "test-monitor", "my_own:Yours")
     same_text(told)
     assert "expected path.to.key=value" in fails(capsys, "test-monitor", "knn", "--set", "k")
+
+
+def test_a_module_of_the_current_folder_can_be_named_wherever_a_component_is(here, capsys) -> None:
+    """By an experiment in another folder, too, whose own module of the same name comes first."""
+    assert main(["describe", "monitor", "my_own:Mine"]) == 0
+    assert "Distrusts what is predicted" in capsys.readouterr().out
+    (here / "my_faults.py").write_text(MY_FAULT, encoding="utf-8")
+    tiny = "farm.testing.fakes:TinySource"
+    assert (
+        main(["faults", "preview", "my_faults:Dimmed", "--workload", tiny, "--out", "f.png", "--quiet"]) == 0
+    )
+    (here / "deeper").mkdir()
+    experiment = {"workload": tiny, "classifier": "farm.testing.fakes:TinyModel", "monitors": ["my_own:Mine"]}
+    (here / "deeper" / "mine.yaml").write_text(json.dumps(experiment), encoding="utf-8")
+    capsys.readouterr()
+    arguments = ["run", "deeper/mine.yaml", "--quiet", "--format", "json", "--pictures", "none"]
+    assert main([*arguments, "--out", "first"]) == 0
+    (here / "deeper" / "my_own.py").write_text(MINE.replace("1 - obs", "obs"), encoding="utf-8")
+    assert main([*arguments, "--out", "second"]) == 0
+    first, second = (Readouts.load(name).alarms["score"] for name in ("first", "second"))
+    assert np.allclose(first, 1 - second)
+
+
+def test_a_module_or_attribute_that_is_not_there_is_told_with_what_is(here, capsys) -> None:
+    same_text(fails(capsys, "describe", "monitor", "my_onw:Mine"))
+    same_text(fails(capsys, "describe", "monitor", "elsewhere:Mine"))
+    same_text(fails(capsys, "describe", "monitor", "my_own:Mien"))
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,12 @@ def test_in_a_test_a_broken_rule_raises() -> None:
     assert caught.value.report["fits"].outcome == "failed"
 
 
+def test_a_class_is_made_and_checked_and_one_that_needs_parameters_is_told(tiny_system) -> None:
+    assert check_monitor(plant.Good, system=tiny_system).passed
+    with refused(ParameterError):
+        check_monitor(plant.NeedsParameters, system=tiny_system)
+
+
 def test_an_expected_failure_is_no_failure(reports) -> None:
     report = reports["announced"]
     assert report.passed

@@ -11,8 +11,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-import numpy as np
-
 from farm.api import Classifier, Images, IntArray, Monitor, Stream, Workload
 from farm.api import WorkloadSource as Source
 from farm.api.component import another
@@ -33,7 +31,6 @@ Asked: TypeAlias = Monitor | type[Monitor] | str | Mapping[str, Any] | MonitorSp
 
 REMEMBERED = 32
 """So many results are kept in memory."""
-BATCH = 64
 EXPERIMENT: Mapping[str, Any] = {
     "name": "small-benchmark",
     "description": "Scanned digits, a small LeNet, and as many faulted images of each of four kinds",
@@ -179,14 +176,7 @@ class Benchmark:
 
     def images(self, positions: IntArray) -> Images:
         """Make the images of some places of the stream again, in this order."""
-        found = np.empty((len(positions), *self.workload.shape), np.float32)
-        start, batches = 0, iter(self.stream.batches(BATCH))
-        while start <= positions.max(initial=-1):
-            batch = next(batches)
-            here = (positions >= start) & (positions < start + len(batch))
-            found[here] = batch.images[positions[here] - start]
-            start += len(batch)
-        return found
+        return self.stream.at(positions).images
 
     def made_stream_of(self, run: Readouts) -> bool:
         """Whether a run, of whatever origin, was on this very stream."""

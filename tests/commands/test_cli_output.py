@@ -47,6 +47,7 @@ COMMANDS = [
     "anova a b c --factor monitor --measure specific.fnr",
     "anova a b c --factor monitor --measure specific.fnr --format json",
     *(f"inspect a {LOOKS} --format {style}" for style in ("table", "json", "csv")),
+    "inspect a --images ood --monitor ODD2 --number 2 --out sheet-ODD.png",
     f"{CHECK} --junit a.xml --markdown a.md",
     f"{CHECK} --format json",
     "baseline save a --out a.yaml",

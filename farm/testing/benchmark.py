@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from farm.api import Classifier, Images, IntArray, Monitor, Stream, Workload
 from farm.api import WorkloadSource as Source
-from farm.api.component import another
+from farm.api.component import C, another
 from farm.config.experiment import Experiment, MonitorSpec, parse_experiment
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, one_line
 from farm.run.builder import Components, Named, build, planned_monitor
@@ -79,11 +79,7 @@ def made(asked: Asked) -> Made:
     if isinstance(asked, Monitor):
         return Made(another(asked), MonitorSpec(name=asked.name))
     if isinstance(asked, type) and issubclass(asked, Monitor):
-        try:
-            monitor = asked()
-        except TypeError as error:
-            why = f"{asked.__name__} cannot be made without parameters ({one_line(error)}); give an instance"
-            raise ParameterError(why) from None
+        monitor = by_its_class(asked)
         return Made(monitor, MonitorSpec(name=monitor.name))
     if not isinstance(asked, str | Mapping | MonitorSpec):
         raise ParameterError(
@@ -92,6 +88,15 @@ def made(asked: Asked) -> Made:
         )
     spec = asked if isinstance(asked, MonitorSpec) else MonitorSpec.model_validate(asked)
     return Made(cast(Monitor, spec.make("monitor")), spec)
+
+
+def by_its_class(cls: type[C]) -> C:
+    """Make a component that needs no parameters."""
+    try:
+        return cls()
+    except TypeError as error:
+        why = f"{cls.__name__} cannot be made without parameters ({one_line(error)}); give an instance"
+        raise ParameterError(why) from None
 
 
 class Benchmark:

@@ -70,6 +70,7 @@ def _describe(options: argparse.Namespace) -> int:
     }
     if issubclass(cls, api.Faultload):
         record |= {"category": cls.category, "severities": list(cls.severities), "origin": cls.origin or None}
+        record |= {"not_monotone": cls.not_monotone or None}
     if issubclass(cls, api.Monitor):
         record["needs"] = _needs(cls)
     if options.images or options.set:
@@ -130,6 +131,8 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
         if record["origin"]:
             print(f"Origin: {record['origin']}")
         print(f"Severities: {levels or 'none; severity means nothing here'}")
+        if record["not_monotone"]:
+            print(f"A higher one need not change more: {record['not_monotone']}")
     if "needs" in record:
         print(f"\nNeeds: {_told(record['needs'])}")
     if record["reference"]:

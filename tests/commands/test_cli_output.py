@@ -87,7 +87,7 @@ MISTAKES = [
     "ODD",
     "list --ODD",
 ]
-NAMELESS = ("cache", "list", "describe monitor", "baseline save", "plan a --half-width")
+NAMELESS = ("cache", "list", "test-faultload", "describe monitor", "baseline save", "plan a --half-width")
 
 
 @pytest.fixture(scope="module")

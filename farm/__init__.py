@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "as_html": "farm.report.notebook",
+    "RemadeStream": "farm.run.remade",
     "Guard": "farm.guard",
     "Readouts": "farm.store.readouts",
     "Testbed": "farm.run.testbed",

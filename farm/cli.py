@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         judging.add_serve,
         gate.add_check,
         gate.add_baseline,
-        monitors.add_monitors,
+        monitors.add_own,
         judging.add_looking,
         monitors.add_catalogue,
     ):

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +127,11 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
     except FarmError:
         raise
     except Exception as error:
-        raise ExperimentError(f"{what}: cannot import '{module_name}': {one_line(error)}") from error
+        why = one_line(error)
+        if isinstance(error, ModuleNotFoundError) and error.name == (first := module_name.partition(".")[0]):
+            own = _own_modules()
+            why = "there is no such module" + (f"; {suggestion(first, own)}" if own else "")
+        raise ExperimentError(f"{what}: cannot import '{module_name}': {why}") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
@@ -135,6 +140,14 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         else:
             hint = suggestion(attribute, [n for n in vars(module) if not n.startswith("_")])
         raise ExperimentError(f"{what}: module '{module_name}' has no '{attribute}'; {hint}") from None
+
+
+def _own_modules() -> set[str]:
+    """Return the user's own modules: those on the path that are neither installed nor the testbed's."""
+    others = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix, HOME)}
+    places = [Path(place).resolve() for place in sys.path if not place.endswith("-packages")]
+    own = [str(place) for place in places if not others & {place, *place.parents}]
+    return {module.name for module in pkgutil.iter_modules(own)}
 
 
 def _check_not_shadowed(package: str) -> None:

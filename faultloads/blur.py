@@ -85,6 +85,7 @@ class ZoomBlur(ImageNetC):
     category = "noise"
 
     _STEPS = ((12, 0.01), (16, 0.01), (11, 0.02), (13, 0.02), (11, 0.03))
+    not_monotone = "its published steps need not make each level stronger than the last"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random
@@ -123,6 +124,7 @@ class GlassBlur(SizedImageNetC):
     category = "noise"
 
     _ROUNDS = (2, 1, 3, 2, 2)
+    not_monotone = "its published levels trade reach, repetitions and blur"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         n, channels, high, wide = images.shape

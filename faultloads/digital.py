@@ -55,6 +55,8 @@ class Pixelate(ImageNetC):
     [0.5, 0.5]
     """
 
+    not_monotone = "which pixels share a block changes"
+
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random
         size = at_severity(severity, [0.6, 0.5, 0.4, 0.3, 0.25], neutral=1)
@@ -75,6 +77,8 @@ class JpegCompression(ImageNetC):
     >>> bool(abs(faulted.images - 0.25).max() < 0.05)
     True
     """
+
+    not_monotone = "the qualities of its two highest published levels differ too little"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random

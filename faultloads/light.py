@@ -72,6 +72,8 @@ class Saturate(ImageNetC):
     [0.8, 0.68, 0.68]
     """
 
+    not_monotone = "its first two published levels take colour away, the others add some"
+
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random
         need_colours(images, self.name)

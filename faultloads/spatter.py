@@ -36,6 +36,7 @@ class Spatter(ImageNetC):
     """
 
     category = "noise"
+    not_monotone = "water brightens and mud darkens: levels 4 and 5 are another substance"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         noise = random.normal(*images.shape[2:])

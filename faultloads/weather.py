@@ -45,6 +45,8 @@ class Snow(SizedImageNetC):
     True
     """
 
+    not_monotone = "its published flakes get larger, then smaller"
+
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         mean, deviation, times, threshold, radius, sigma, left = at_levels(severity, _SNOW, _NO_SNOW)
         scale = self._scale(images)
@@ -74,6 +76,7 @@ class Frost(ImageNetC):
     """
 
     origin = "ImageNet-C (Hendrycks and Dietterich, 2019), with a texture of our own"
+    not_monotone = "its published levels weigh picture against frost: the more of it, the less of the other"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         levels = [(1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)]

@@ -100,6 +100,8 @@ class Faultload(Component, ABC):
     severities: ClassVar[tuple[int, ...]] = ()
     """The severities that are defined, lowest first; empty where severity means nothing, and is null. One
     between two of them is allowed (a ramp passes through it), and 0 means no change."""
+    not_monotone: ClassVar[str] = ""
+    """Why a higher severity need not change an image more; empty where it does."""
     uses_classifier: bool = False
     """Whether `apply` runs a classifier, as attacks do: then it cannot run while the classifier works."""
     reads_other_instances: bool = False

@@ -19,6 +19,7 @@ from farm.registry import Kind
 from farm.report.data_card import card_lines
 from farm.report.pictures import contact_sheet
 from farm.run.data_card import data_card
+from farm.run.loading import importable
 from farm.run.progress import shown_progress
 
 
@@ -44,6 +45,11 @@ def list_components(options: argparse.Namespace) -> int:
 
 def describe(options: argparse.Namespace) -> int:
     """Tell what a component is, its parameters with defaults, and its reference."""
+    with importable(Path.cwd()):
+        return _describe(options)
+
+
+def _describe(options: argparse.Namespace) -> int:
     cls = registry.component_class(options.kind, options.name)
     parameters = [
         {
@@ -64,6 +70,7 @@ def describe(options: argparse.Namespace) -> int:
     }
     if issubclass(cls, api.Faultload):
         record |= {"category": cls.category, "severities": list(cls.severities), "origin": cls.origin or None}
+        record |= {"not_monotone": cls.not_monotone or None}
     if issubclass(cls, api.Monitor):
         record["needs"] = _needs(cls)
     if options.images or options.set:
@@ -124,6 +131,8 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
         if record["origin"]:
             print(f"Origin: {record['origin']}")
         print(f"Severities: {levels or 'none; severity means nothing here'}")
+        if record["not_monotone"]:
+            print(f"A higher one need not change more: {record['not_monotone']}")
     if "needs" in record:
         print(f"\nNeeds: {_told(record['needs'])}")
     if record["reference"]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from farm.api import Classifier, FaultContext, Faultload, FunctionClassifier, Images, Workload
+from farm.api import Classifier, FaultContext, Faultload, Images
 from farm.config.experiment import FaultSpec
 from farm.config.yaml_reading import parse_yaml
 from farm.errors import DataError, ExperimentError
 from farm.report.pictures import picture_sheet
 from farm.run.benchmark_set import write_benchmark
-from farm.run.execution import assemble_stream
+from farm.run.execution import NoClassifier, assemble_stream
 from farm.run.loading import importable, load_experiment
 from farm.run.progress import shown_progress
 from farm.run.testbed import Testbed
@@ -38,13 +39,18 @@ def preview(options: argparse.Namespace) -> int:
             raise ExperimentError(
                 f"faultload '{spec.name}': a preview draws every severity; leave out severity, share and both"
             )
+    with importable(Path.cwd()):
+        return _preview(options, specs, out)
+
+
+def _preview(options: argparse.Namespace, specs: Sequence[FaultSpec], out: Path) -> int:
     faultloads = [cast(Faultload, spec.make("faultload")) for spec in specs]
     with shown_progress(quiet=options.quiet) as progress:
         bed = Testbed(options.seed, progress=progress)
         # A look at a few images need not read all of them.
         workload = bed.workload(_named(options.workload), contents=False)
-        classifier = (
-            bed.classifier(options.classifier, workload) if options.classifier else _no_classifier(workload)
+        classifier: Classifier = (
+            bed.classifier(options.classifier, workload) if options.classifier else NoClassifier(workload)
         )
     ood_images = partial(bed.ood_images, like=workload.shape)
     rows: list[tuple[str, Images]] = []
@@ -70,7 +76,7 @@ def write(options: argparse.Namespace) -> int:
     check_free(out)
     experiment, folder = load_experiment(options.experiment, options.set)
     with importable(folder), shown_progress(quiet=options.quiet) as progress:
-        stream, workload = assemble_stream(experiment, folder, progress=progress)
+        stream, workload, _ = assemble_stream(experiment, folder, progress=progress)
         stream.guard(workload)
         write_benchmark(stream, out, images=options.images)
     print(f"{stream.length} instances were written to {out}. Stream them with: stream: {{benchmark: {out}}}")
@@ -83,12 +89,6 @@ def _named(text: str) -> Any:
     if not isinstance(value, str | dict):
         raise ExperimentError(f"'{text}' is neither a name nor a mapping with a name")
     return value
-
-
-def _no_classifier(workload: Workload) -> Classifier:
-    """Stand in where no fault looks at the classifier; an attack says that it needs a real one."""
-    n = len(workload.classes)
-    return FunctionClassifier(lambda images: np.full((len(images), n), 1 / n), workload.classes, name="none")
 
 
 def _severities(faultload: Faultload, targets: Any, index: np.ndarray, which: int) -> Images:

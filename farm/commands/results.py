@@ -156,9 +156,17 @@ def inspect(options: argparse.Namespace) -> int:
     from farm.judging import inspection
     from farm.report.looks import render_looks
 
+    if options.images:
+        from farm.commands.inspect_images import draw
+
+        return draw(options, loaded(options.run))
+    if options.monitor or options.out:
+        raise ExperimentError("--monitor and --out have no effect without --images missed|cancelled|ood|id")
     if not (options.look or options.ood_share or options.costs or options.pair):
         asked = " ".join(f"--look {name}" for name in inspection.LOOKS)
-        raise ExperimentError(f"nothing to look at; give {asked}, --ood-share P, --costs FILE or --pair A B")
+        raise ExperimentError(
+            f"nothing to look at; give {asked}, --ood-share P, --costs FILE, --pair A B or --images KIND"
+        )
     prices = _prices(options.costs) if options.costs else None
     looks = []
     readouts = loaded(options.run)

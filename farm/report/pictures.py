@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from farm.api import Images, IntArray, Split, Workload
+from farm.report.output import visible
 
 MARGIN = 6
 """Between the parts of a sheet of rows."""
@@ -20,6 +22,11 @@ _LARGEST = 144
 _GAP, _MARGIN, _LINE = 4, 12, 16
 _INK, _FAINT, _PAPER, _EMPTY = (20, 20, 20), (110, 110, 110), (255, 255, 255), (235, 235, 235)
 _NAME_WIDTH = 260
+COLUMNS = 5
+"""Of a sheet with captions."""
+_EDGE, _APART, _CAPTION, _HEADING, _BETWEEN = 16, 8, 14, 24, 32
+_NARROWEST, _WIDEST = 116, 190
+"""A cell is at least so wide, and for its words no wider: they have to be read."""
 _NAME, _COUNT = 17, 13
 """Sizes of the two lines of text before a row."""
 
@@ -105,6 +112,61 @@ def picture_sheet(rows: Sequence[tuple[str, Images]], headings: Sequence[str], p
     sheet.save(path, format="PNG")
 
 
+@dataclass(frozen=True)
+class CaptionedSection:
+    """Images with a heading, and a few lines below each."""
+
+    heading: str
+    images: Images
+    captions: Sequence[Sequence[str]]
+
+
+def captioned_sheet(title: str, sections: Sequence[CaptionedSection], path: Path) -> None:
+    """Draw sections side by side, as PNG; those without images are left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> image = np.zeros((1, 1, 8, 8), np.float32)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     out = Path(folder) / "sheet.png"
+    ...     section = CaptionedSection("missed: 1", image, [("digit-8", "taken for digit-3")])
+    ...     captioned_sheet("odin", [section], out)
+    ...     with Image.open(out) as drawn:
+    ...         drawn.format
+    'PNG'
+    """
+    shown = [section for section in sections if len(section.images)]
+    channels, high, wide = shown[0].images.shape[1:]
+    height, width = drawn_size((channels, high, wide))
+    lines_of_all = [_on_a_line(line) for one in shown for words in one.captions for line in words]
+    longest = max(font_of(11).getlength(line) for line in lines_of_all)
+    cell = max(width, _NARROWEST, min(int(longest) + 1, _WIDEST)) + _APART
+    lines = max(len(words) for section in shown for words in section.captions)
+    row = height + lines * _CAPTION + _APART
+    block = COLUMNS * cell
+    top = _EDGE + 2 * _HEADING
+    rows = max(-(-len(section.images) // COLUMNS) for section in shown)
+    size = (2 * _EDGE + len(shown) * block + (len(shown) - 1) * _BETWEEN, top + rows * row + _EDGE)
+    sheet = Image.new("RGB", size, _PAPER)
+    pen = ImageDraw.Draw(sheet)
+    head = fitting(pen, title, 16, sheet.width - 2 * _EDGE)
+    pen.text((_EDGE, _EDGE), head, fill=_INK, font=font_of(16))
+    for number, section in enumerate(shown):
+        left = _EDGE + number * (block + _BETWEEN)
+        words = fitting(pen, section.heading, 13, block)
+        pen.text((left, _EDGE + _HEADING), words, fill=_FAINT, font=font_of(13))
+        for place, (image, caption) in enumerate(zip(section.images, section.captions, strict=True)):
+            x, y = left + place % COLUMNS * cell, top + place // COLUMNS * row
+            sheet.paste(drawn(np.clip(image, 0, 1), (width, height)), (x, y))
+            for line, text in enumerate(caption):
+                told = fitting(pen, text, 11, cell - _APART)
+                pen.text(
+                    (x, y + height + line * _CAPTION), told, fill=_FAINT if line else _INK, font=font_of(11)
+                )
+    sheet.save(path, format="PNG")
+
+
 def _title(pen: ImageDraw.ImageDraw, workload: Workload, width: int) -> None:
     channels, height, across = workload.shape
     colour = "grey" if channels == 1 else "RGB"
@@ -142,9 +204,14 @@ def font_of(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size)
 
 
+def _on_a_line(text: str) -> str:
+    """Show what begins another line, and what else no font has."""
+    return visible(text).replace("\n", "\\n")
+
+
 def fitting(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
     """Shorten a text until it fits."""
-    font = font_of(size)
+    font, text = font_of(size), _on_a_line(text)
     if pen.textlength(text, font=font) <= width:
         return text
     while text and pen.textlength(text + "...", font=font) > width:

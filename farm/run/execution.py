@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from farm.api import (
     Cache,
     Classifier,
     Component,
+    FloatArray,
+    FunctionClassifier,
+    Images,
     ModelSource,
     Monitor,
     Needs,
@@ -169,13 +174,33 @@ def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:
 
 def assemble_stream(
     experiment: Experiment, folder: Path, *, progress: Progress | None = None
-) -> tuple[Stream, Workload]:
-    """Make an experiment's stream alone, and the workload it is drawn from."""
+) -> tuple[Stream, Workload, Classifier | None]:
+    """Make an experiment's stream alone; give it, its workload, and the classifier if a fault looked at it.
+
+    Where none does, none is trained.
+    """
     components = build(experiment)
     bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, progress=progress)
     workload = bed.workload(components.workload)
+    if not any(fault.rule.uses_classifier for fault in components.faults):
+        absent = NoClassifier(workload)
+        stream = stream_of(experiment, components, bed, workload, absent)
+        if not absent.asked:
+            return stream, workload, None
     classifier = bed.classifier(components.classifier, workload)
-    return stream_of(experiment, components, bed, workload, classifier), workload
+    return stream_of(experiment, components, bed, workload, classifier), workload, classifier
+
+
+class NoClassifier(FunctionClassifier):
+    """Stands in where no fault looks at the classifier; an attack says that it needs a real one."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__(self._any_class, workload.classes, name="none")
+        self.asked = False
+
+    def _any_class(self, images: Images) -> FloatArray:
+        self.asked = True
+        return np.full((len(images), len(self.classes)), 1 / len(self.classes))
 
 
 def stream_of(

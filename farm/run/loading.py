@@ -40,23 +40,23 @@ def recorded(path: Path) -> tuple[dict[str, Any], Path]:
 
 @contextmanager
 def importable(folder: Path, *, forget: bool = True) -> Iterator[None]:
-    """Let an experiment name the user's own modules beside its file, after everything installed.
+    """Let an experiment name the user's own modules: those beside its file, then those of the current folder.
 
-    They are forgotten afterwards, since another experiment may have another module of the same name; where
-    `forget` is false, they stay, as all that a process imports.
+    Everything installed comes before them. They are forgotten afterwards, since another experiment may have
+    another module of the same name; where `forget` is false, they stay, as all that a process imports. So do
+    those of a folder that is on the path anyway.
     """
-    place = str(folder.resolve())
-    if not forget and place in sys.path:
-        yield
-        return
-    sys.path.append(place)
+    folders = dict.fromkeys([str(folder.resolve()), str(Path.cwd())])
+    places = [place for place in folders if place not in sys.path]
+    sys.path.extend(places)
     before = set(sys.modules)
     try:
         yield
     finally:
-        sys.path.remove(place)
-        if forget:
-            _forget(Path(place), set(sys.modules) - before)
+        for place in places:
+            sys.path.remove(place)
+            if forget:
+                _forget(Path(place), set(sys.modules) - before)
 
 
 def _forget(folder: Path, new: set[str]) -> None:

@@ -142,6 +142,12 @@ class _Drawing:
         }
 
 
+def in_bytes(images: Images) -> NDArray[np.uint8]:
+    """Return images as bytes, N x H x W x C, each value rounded to the next of 256 levels."""
+    pixels: NDArray[np.uint8] = np.rint(images * np.float32(255)).astype(np.uint8).transpose(0, 2, 3, 1)
+    return pixels
+
+
 def small(images: Images) -> NDArray[np.uint8]:
     """Return images as a screen shows them, N x H x W x C, no side longer than `LARGEST`.
 
@@ -153,8 +159,7 @@ def small(images: Images) -> NDArray[np.uint8]:
     (2, 128, 50, 3)
     """
     n, channels, height, width = images.shape
-    pixels = np.rint(images * np.float32(255)).astype(np.uint8).transpose(0, 2, 3, 1)
-    pixels = np.ascontiguousarray(pixels[..., : 3 if channels >= 3 else 1])
+    pixels = np.ascontiguousarray(in_bytes(images)[..., : 3 if channels >= 3 else 1])
     scale = LARGEST / max(height, width)
     if scale >= 1:
         return pixels

@@ -16,8 +16,9 @@ from farm.errors import ComponentFailure, ExperimentError
 from farm.run.builder import BuildMistakes, Components, build
 from farm.run.execution import stream_of
 from farm.run.fallback import check_second
-from farm.run.fitting import BATCH, check_needs, union_of_layers
+from farm.run.fitting import BATCH, union_of_layers
 from farm.run.loading import importable
+from farm.run.needs import check_needs
 from farm.run.testbed import Testbed, finite_length
 from farm.store.threads import limited_threads
 

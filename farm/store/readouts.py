@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from farm.errors import DataError
+from farm.errors import DataError, UnknownNameError
 from farm.store.campaign_folder import run_folders
 from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
 from farm.store.logs import read_log
@@ -93,6 +94,34 @@ class Readouts:
         import farm  # which finds what stands above this package, only when it is asked for
 
         return str(farm.as_html(self))
+
+    def image(self, id: str) -> NDArray[np.uint8]:
+        """Return an instance's pixels as they were streamed, H x W x C; the run's stream is made again."""
+        (pixels,) = self.images([id])
+        return np.asarray(pixels)
+
+    def images(self, ids: Sequence[str]) -> NDArray[np.uint8]:
+        """Return the pixels of some instances as they were streamed, N x H x W x C.
+
+        The run's stream is made again, once: from the data, and with the code, that it ran on. Where these
+        changed since, it is refused. Nothing is trained, but the classifier where a fault attacks it.
+        """
+        stream = self._remade
+        places = dict(zip(self.instances["id"], self.instances["position"], strict=True))
+        for name in ids:
+            if name not in places:
+                known = ", ".join(list(places)[:2])
+                raise UnknownNameError(
+                    f"the run has no instance '{name}'; expected one of {len(places):,} ids, such as {known}"
+                )
+        found: NDArray[np.uint8] = stream.images(np.array([places[name] for name in ids], dtype=np.int64))
+        return found
+
+    @cached_property
+    def _remade(self) -> Any:
+        import farm  # as above
+
+        return farm.RemadeStream(self)
 
     @classmethod
     def load_all(cls, *places: Path | str) -> list[Readouts]:

@@ -11,11 +11,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-import numpy as np
-
 from farm.api import Classifier, Images, IntArray, Monitor, Stream, Workload
 from farm.api import WorkloadSource as Source
-from farm.api.component import another
+from farm.api.component import C, another
 from farm.config.experiment import Experiment, MonitorSpec, parse_experiment
 from farm.errors import ComponentFailure, ExperimentError, ParameterError, one_line
 from farm.run.builder import Components, Named, build, planned_monitor
@@ -33,7 +31,6 @@ Asked: TypeAlias = Monitor | type[Monitor] | str | Mapping[str, Any] | MonitorSp
 
 REMEMBERED = 32
 """So many results are kept in memory."""
-BATCH = 64
 EXPERIMENT: Mapping[str, Any] = {
     "name": "small-benchmark",
     "description": "Scanned digits, a small LeNet, and as many faulted images of each of four kinds",
@@ -82,11 +79,7 @@ def made(asked: Asked) -> Made:
     if isinstance(asked, Monitor):
         return Made(another(asked), MonitorSpec(name=asked.name))
     if isinstance(asked, type) and issubclass(asked, Monitor):
-        try:
-            monitor = asked()
-        except TypeError as error:
-            why = f"{asked.__name__} cannot be made without parameters ({one_line(error)}); give an instance"
-            raise ParameterError(why) from None
+        monitor = by_its_class(asked)
         return Made(monitor, MonitorSpec(name=monitor.name))
     if not isinstance(asked, str | Mapping | MonitorSpec):
         raise ParameterError(
@@ -95,6 +88,15 @@ def made(asked: Asked) -> Made:
         )
     spec = asked if isinstance(asked, MonitorSpec) else MonitorSpec.model_validate(asked)
     return Made(cast(Monitor, spec.make("monitor")), spec)
+
+
+def by_its_class(cls: type[C]) -> C:
+    """Make a component that needs no parameters."""
+    try:
+        return cls()
+    except TypeError as error:
+        why = f"{cls.__name__} cannot be made without parameters ({one_line(error)}); give an instance"
+        raise ParameterError(why) from None
 
 
 class Benchmark:
@@ -179,14 +181,7 @@ class Benchmark:
 
     def images(self, positions: IntArray) -> Images:
         """Make the images of some places of the stream again, in this order."""
-        found = np.empty((len(positions), *self.workload.shape), np.float32)
-        start, batches = 0, iter(self.stream.batches(BATCH))
-        while start <= positions.max(initial=-1):
-            batch = next(batches)
-            here = (positions >= start) & (positions < start + len(batch))
-            found[here] = batch.images[positions[here] - start]
-            start += len(batch)
-        return found
+        return self.stream.at(positions).images
 
     def made_stream_of(self, run: Readouts) -> bool:
         """Whether a run, of whatever origin, was on this very stream."""

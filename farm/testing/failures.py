@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-from PIL import Image, ImageDraw
-
-from farm.api.arrays import Images
 from farm.gate.criteria_file import CriteriaFile
 from farm.gate.selected import select
 from farm.gate.verdict import CriterionVerdict, judge_criteria
 from farm.measures.oracle import tally
 from farm.report import check_wording as words
 from farm.report.cells import percent
-from farm.report.pictures import drawn, drawn_size, fitting, font_of
+from farm.report.pictures import CaptionedSection, captioned_sheet
 from farm.store.readouts import Readouts
 from farm.testing.benchmark import Benchmark, running_test
 from farm.testing.mistakes import KINDS, Kind, Mistakes, Task, task_of
 
 FOLDER = "farm-failures"
-COLUMNS = 5
 MOST = 25
 """So many images of each kind are drawn."""
-_MARGIN, _GAP, _LINE, _HEADING, _BETWEEN = 16, 8, 14, 24, 32
-_NARROWEST = 116
-"""A cell is at least so wide: its words have to be read."""
-_INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
 _HEADS: Mapping[Task, tuple[tuple[str, str], tuple[str, str]]] = {
     "specific": (("OOD", "ID"), ("alarm", "no alarm")),
     "overall": (("wrong decision", "right decision"), ("cancelled", "kept")),
@@ -123,10 +113,10 @@ def _pictures(
         positions = mistakes.positions(kind, MOST)
         some = f"{n}" if n <= MOST else f"{MOST} of {n}, the clearest by score"
         heading = f"{kind}, {mistakes.called(kind)}: {some}"
-        sections.append(SheetSection(heading, source.images(positions), mistakes.captions(positions)))
+        sections.append(CaptionedSection(heading, source.images(positions), mistakes.captions(positions)))
     try:
         path = _new_folder() / "mistakes.png"
-        failure_sheet(words.title_words(judged), sections, path)
+        captioned_sheet(words.title_words(judged), sections, path)
     except OSError as error:
         return f"none: they cannot be written ({error})"
     return str(path)
@@ -144,55 +134,3 @@ def _new_folder() -> Path:
             number += 1
         else:
             return made
-
-
-@dataclass(frozen=True)
-class SheetSection:
-    """Images with a heading, and a few lines below each."""
-
-    heading: str
-    images: Images
-    captions: Sequence[Sequence[str]]
-
-
-def failure_sheet(title: str, sections: Sequence[SheetSection], path: Path) -> None:
-    """Draw sections side by side, as PNG; those without images are left out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> image = np.zeros((1, 1, 8, 8), np.float32)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     out = Path(folder) / "sheet.png"
-    ...     failure_sheet("odin", [SheetSection("missed: 1", image, [("digit-8", "taken for digit-3")])], out)
-    ...     with Image.open(out) as drawn:
-    ...         drawn.format
-    'PNG'
-    """
-    shown = [section for section in sections if len(section.images)]
-    channels, high, wide = shown[0].images.shape[1:]
-    height, width = drawn_size((channels, high, wide))
-    cell = max(width, _NARROWEST) + _GAP
-    lines = max(len(words) for section in shown for words in section.captions)
-    row = height + lines * _LINE + _GAP
-    block = COLUMNS * cell
-    top = _MARGIN + 2 * _HEADING
-    rows = max(-(-len(section.images) // COLUMNS) for section in shown)
-    size = (2 * _MARGIN + len(shown) * block + (len(shown) - 1) * _BETWEEN, top + rows * row + _MARGIN)
-    sheet = Image.new("RGB", size, _PAPER)
-    pen = ImageDraw.Draw(sheet)
-    head = fitting(pen, title, 16, sheet.width - 2 * _MARGIN)
-    pen.text((_MARGIN, _MARGIN), head, fill=_INK, font=font_of(16))
-    for number, section in enumerate(shown):
-        left = _MARGIN + number * (block + _BETWEEN)
-        words = fitting(pen, section.heading, 13, block)
-        pen.text((left, _MARGIN + _HEADING), words, fill=_FAINT, font=font_of(13))
-        for place, (image, caption) in enumerate(zip(section.images, section.captions, strict=True)):
-            x, y = left + place % COLUMNS * cell, top + place // COLUMNS * row
-            sheet.paste(drawn(np.clip(image, 0, 1), (width, height)), (x, y))
-            for line, text in enumerate(caption):
-                told = fitting(pen, text, 11, cell - _GAP)
-                pen.text(
-                    (x, y + height + line * _LINE), told, fill=_FAINT if line else _INK, font=font_of(11)
-                )
-    sheet.save(path, format="PNG")

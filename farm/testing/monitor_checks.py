@@ -7,33 +7,30 @@ look at a monitor from outside alone: they make, fit, save, restore and feed it,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from farm import registry
 from farm.api import Monitor
-from farm.errors import FarmError, ParameterError, one_line, suggestion
 from farm.store.threads import limited_threads
-from farm.testing import rules_declared, rules_fitting, rules_inputs, rules_scoring, rules_surroundings
-from farm.testing.new_process import Elsewhere
-from farm.testing.rules import (
-    Breach,
-    Finding,
-    MonitorCheckError,
-    NotApplicable,
-    NothingToTry,
-    Outcome,
-    Report,
-    Rule,
-    rules_of,
+from farm.testing import (
+    rules_component,
+    rules_declared,
+    rules_fitting,
+    rules_inputs,
+    rules_scoring,
+    rules_surroundings,
 )
+from farm.testing.benchmark import Asked, made
+from farm.testing.new_process import Elsewhere
+from farm.testing.rules import CheckError, Report, check_announced, findings_on, rules_of
 from farm.testing.small_system import SmallSystem, small_system
 from farm.testing.trial import Trial
 
-RULES = rules_of(rules_declared, rules_fitting, rules_scoring, rules_inputs, rules_surroundings)
+RULES = rules_of(
+    rules_component, rules_declared, rules_fitting, rules_scoring, rules_inputs, rules_surroundings
+)
 
 
 def check_monitor(
-    monitor: Monitor | str,
+    monitor: Asked,
     *,
     system: SmallSystem | None = None,
     expected_failures: Mapping[str, str] | None = None,
@@ -44,14 +41,14 @@ def check_monitor(
     Parameters
     ----------
     monitor
-        A monitor, or the name of one: registered, or `module:Class`. It need not be fitted, and stays as it
-        is: the rules make others with the same parameters.
+        A monitor, its class, its name (registered, or `module:Class`), or a mapping with its name and
+        parameters. It need not be fitted, and stays as it is: the rules make others with the same parameters.
     system
         What it is tried on; digits and a small LeNet where not given.
     expected_failures
         Rules that are known to be broken, with the reason. One that is not broken any more is a failure.
     raise_on_failure
-        Raise a `MonitorCheckError`, which is an AssertionError, where a rule is broken.
+        Raise a `CheckError`, which is an AssertionError, where a rule is broken.
 
     Examples
     --------
@@ -65,10 +62,12 @@ def check_monitor(
     >>> report["fits"].outcome, report["fits"].detail
     ('skipped', "it needs gradients, which classifier 'farm.testing.fakes:TinyModel' does not give")
     """
-    made = registry.monitor(monitor) if isinstance(monitor, str) else monitor
-    (report,) = check_monitors([made], system=system, expected_failures={made.name: expected_failures or {}})
+    tried = made(monitor).monitor
+    (report,) = check_monitors(
+        [tried], system=system, expected_failures={tried.name: expected_failures or {}}
+    )
     if raise_on_failure and not report.passed:
-        raise MonitorCheckError(report)
+        raise CheckError(report)
     return report
 
 
@@ -80,50 +79,13 @@ def check_monitors(
 ) -> list[Report]:
     """Check several monitors with one new process for all; `expected_failures` goes by their names."""
     expected = expected_failures or {}
-    for name in (name for own in expected.values() for name in own):
-        if name not in (known := [rule.name for rule in RULES]):
-            raise ParameterError(f"expected_failures names the rule '{name}'; {suggestion(name, known)}")
+    for announced in expected.values():
+        check_announced(announced, RULES)
     elsewhere = Elsewhere()
     trials = [Trial(monitor, system or small_system(), elsewhere) for monitor in monitors]
     # Scores depend on the number of threads; the new process has one as well.
     with limited_threads(1):
-        return [_report(trial, expected.get(trial.given.name, {})) for trial in trials]
-
-
-def _report(trial: Trial, expected: Mapping[str, str]) -> Report:
-    findings: dict[str, Finding] = {}
-    for rule in RULES:
-        finding = _finding(rule, trial, findings)
-        if (reason := expected.get(rule.name)) is not None:
-            finding = _as_expected(finding, reason)
-        findings[rule.name] = finding
-    return Report(trial.given.name, trial.given.parameters, tuple(findings.values()))
-
-
-def _finding(rule: Rule, trial: Trial, before: Mapping[str, Finding]) -> Finding:
-    def found(outcome: Outcome, detail: str, stops: str | None = None) -> Finding:
-        return Finding(rule.name, rule.sentence, outcome, detail, stops)
-
-    for name in rule.after:
-        if (reason := before[name].stops) is not None:
-            return found("skipped", reason, reason)
-    broken = f"'{rule.name}' failed"
-    try:
-        return found("passed", rule.check(trial) or "")
-    except NothingToTry as reason:
-        return found("skipped", str(reason), str(reason))
-    except NotApplicable as reason:
-        return found("skipped", str(reason))
-    except (Breach, FarmError) as error:
-        return found("failed", str(error), broken)
-    except Exception as error:  # noqa: BLE001 - hooks that no driver calls may raise anything
-        return found("failed", one_line(error), broken)
-
-
-def _as_expected(finding: Finding, reason: str) -> Finding:
-    if finding.outcome == "failed":
-        return replace(finding, outcome="expected", detail=f"{reason}: {finding.detail}")
-    if finding.outcome == "passed":
-        told = f"passes, though it was expected to fail ({reason}); take it off the list"
-        return replace(finding, outcome="failed", detail=told)
-    return finding
+        return [
+            Report(one.name, one.given.parameters, findings_on(one, RULES, expected.get(one.name, {})))
+            for one in trials
+        ]

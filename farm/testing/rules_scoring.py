@@ -71,7 +71,7 @@ def scores_do_not_depend_on_the_batch(trial: Trial) -> str:
 @rule(scores_repeat)
 def scores_as_well_in_a_new_process(trial: Trial) -> str | None:
     """Saved without pickle and restored in a new process, it gives the same scores, bit for bit."""
-    there = trial.elsewhere.answer(trial)
+    there = trial.elsewhere.scores(trial)
     near(trial.score(trial.fitted(), trial.observed.sample), there.scores, "restored " + there.where)
     return there.remark
 

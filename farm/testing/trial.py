@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 import numpy as np
 
-from farm.api import Classifier, FitData, FloatArray, Labelled, Monitor, Needs, Observation
-from farm.api.component import another
+from farm.api import JSON, Classifier, FitData, FloatArray, Labelled, Monitor, Needs, Observation, State
+from farm.api.component import C, another
 from farm.api.observation import ViewedData
+from farm.registry import Kind
 from farm.run.fitting import Material
 from farm.testing.observations import batches, fresh
 from farm.testing.small_system import Observed, SmallSystem
@@ -67,12 +68,19 @@ class FirstFit:
     keeps_data: bool
 
 
-class Trial:
-    """Makes and fits the monitor as often as rules want it."""
+class ComponentTrial(Generic[C]):
+    """Makes a component anew as often as rules want it."""
 
-    def __init__(self, given: Monitor, system: SmallSystem, elsewhere: Elsewhere) -> None:
-        self.given, self.system, self.elsewhere = given, system, elsewhere
+    kind: ClassVar[Kind]
+
+    def __init__(self, given: C, elsewhere: Elsewhere) -> None:
+        self.given, self.elsewhere = given, elsewhere
         elsewhere.add(self)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.given.name
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -84,6 +92,40 @@ class Trial:
         """Where its class is: `module:Class`."""
         return f"{type(self.given).__module__}:{type(self.given).__qualname__}"
 
+    @property
+    def job(self) -> dict[str, JSON]:
+        """What a new process is told of it."""
+        return {"kind": self.kind, "target": self.target, "name": self.name, "arguments": self.arguments}
+
+    @property
+    def sent(self) -> State:
+        """The arrays that a new process gets."""
+        return {}
+
+    def make(self) -> C:
+        """Make it anew."""
+        return another(self.given)
+
+
+class Trial(ComponentTrial[Monitor]):
+    """Makes and fits the monitor as often as rules want it."""
+
+    kind = "monitor"
+
+    def __init__(self, given: Monitor, system: SmallSystem, elsewhere: Elsewhere) -> None:
+        super().__init__(given, elsewhere)
+        self.system = system
+
+    @property
+    def job(self) -> dict[str, JSON]:
+        """What a new process is told of it, with the system that it was fitted on."""
+        return {**super().job, "system": self.system.recipe, "digest": self.system.classifier.digest}
+
+    @property
+    def sent(self) -> State:
+        """Its state after the first fit."""
+        return self.first.monitor.state
+
     @cached_property
     def needs(self) -> Needs:
         """What it declares to need."""
@@ -93,10 +135,6 @@ class Trial:
     def observed(self) -> Observed:
         """What there is to fit it on and to score."""
         return self.system.observed(self.needs)
-
-    def make(self) -> Monitor:
-        """Make it anew."""
-        return another(self.given)
 
     def lent(self, *, hide_logits: bool = False) -> LentData:
         """Return what it is fitted on, as an object of its own."""

@@ -1,4 +1,4 @@
-"""`farm test-monitor`, `farm new monitor` and `farm describe monitor`, as a person meets them."""
+"""`farm test-monitor`, `test-faultload`, `new` and `describe monitor`, as a person meets them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from farm import Readouts
 from farm.cli import main
-from farm.testing import RULES, new_process
+from farm.testing import FAULT_RULES, RULES, new_process
 from tests.wording import same_text
 
 FIRST_MINUTE = """
@@ -22,7 +24,7 @@ from farm.cli import main
 
 print("@ pytest", flush=True)
 codes = [int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]))]
-for command in (["list", "monitors"], ["describe", "monitor", "far-off"], ["test-monitor", "far-off"]):
+for command in COMMANDS:
     print("@", *command, flush=True)
     codes.append(main(command))
 raise SystemExit(any(codes))
@@ -51,6 +53,21 @@ class Mine(Monitor):
     def _fit(self, data): return {}
     def _load(self, state): pass
     def _score(self, observation): return self._sign * (1 - observation.confidence)
+'''
+
+MY_FAULT = '''
+from farm.api import Transformation
+
+class Dimmed(Transformation):
+    """Images in the dark.
+
+    Examples
+    --------
+    >>> Dimmed().category
+    'shift'
+    """
+    category = "shift"
+    def _transform(self, images, severity, random): return images * (1 - severity / 6)
 '''
 
 
@@ -95,6 +112,21 @@ def test_a_broken_rule_is_told_with_what_it_says_and_the_exit_code_is_1(here, re
     same_text(lines[-1])
 
 
+def test_a_faultload_of_the_current_folder_is_checked(here, capsys) -> None:
+    (here / "my_faults.py").write_text(MY_FAULT, encoding="utf-8")
+    assert main(["test-faultload", "my_faults:Dimmed", "--format", "json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["faultload"] == "my_faults:Dimmed"
+    assert [rule["rule"] for rule in record["rules"]] == [rule.name for rule in FAULT_RULES]
+    (here / "my_faults.py").write_text(MY_FAULT.replace("severity / 6", "1 / severity"), encoding="utf-8")
+    assert main(["test-faultload", "my_faults:Dimmed"]) == 1
+    same_text(capsys.readouterr().out)
+    same_text(fails(capsys, "test-faultload", "fogg"))
+    same_text(fails(capsys, "test-faultload", "my_faults:Dimed"))
+    same_text(fails(capsys, "test-faultload", "compose"))
+    same_text(fails(capsys, "test-faultload", "pixel-trap", "--set", "share=7"))
+
+
 def test_as_json_it_has_the_parameters_and_every_rule(restored_here, capsys) -> None:
     assert main(["test-monitor", "random", "--set", "rate=0.5", "--format", "json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -111,6 +143,33 @@ def test_mistakes_of_the_user_are_told_in_one_line(here, capsys) -> None:
     told = fails(capsys, "test-monitor", "my_own:Yours")
     same_text(told)
     assert "expected path.to.key=value" in fails(capsys, "test-monitor", "knn", "--set", "k")
+
+
+def test_a_module_of_the_current_folder_can_be_named_wherever_a_component_is(here, capsys) -> None:
+    """By an experiment in another folder, too, whose own module of the same name comes first."""
+    assert main(["describe", "monitor", "my_own:Mine"]) == 0
+    assert "Distrusts what is predicted" in capsys.readouterr().out
+    (here / "my_faults.py").write_text(MY_FAULT, encoding="utf-8")
+    tiny = "farm.testing.fakes:TinySource"
+    assert (
+        main(["faults", "preview", "my_faults:Dimmed", "--workload", tiny, "--out", "f.png", "--quiet"]) == 0
+    )
+    (here / "deeper").mkdir()
+    experiment = {"workload": tiny, "classifier": "farm.testing.fakes:TinyModel", "monitors": ["my_own:Mine"]}
+    (here / "deeper" / "mine.yaml").write_text(json.dumps(experiment), encoding="utf-8")
+    capsys.readouterr()
+    arguments = ["run", "deeper/mine.yaml", "--quiet", "--format", "json", "--pictures", "none"]
+    assert main([*arguments, "--out", "first"]) == 0
+    (here / "deeper" / "my_own.py").write_text(MINE.replace("1 - obs", "obs"), encoding="utf-8")
+    assert main([*arguments, "--out", "second"]) == 0
+    first, second = (Readouts.load(name).alarms["score"] for name in ("first", "second"))
+    assert np.allclose(first, 1 - second)
+
+
+def test_a_module_or_attribute_that_is_not_there_is_told_with_what_is(here, capsys) -> None:
+    same_text(fails(capsys, "describe", "monitor", "my_onw:Mine"))
+    same_text(fails(capsys, "describe", "monitor", "elsewhere:Mine"))
+    same_text(fails(capsys, "describe", "monitor", "my_own:Mien"))
 
 
 @pytest.mark.parametrize(
@@ -151,21 +210,34 @@ def test_what_cannot_be_written_whole_is_not_there(here, monkeypatch) -> None:
     assert [path.name for path in here.iterdir()] == ["my_own.py"]
 
 
-def test_a_new_package_works_from_the_first_minute(here, capsys) -> None:
+TINY = "--set workload=farm.testing.fakes:TinySource --set classifier=far-off --set monitors=[never] --quiet"
+
+
+@pytest.mark.parametrize(
+    ("kind", "last"),
+    [
+        ("monitor", ["test-monitor", "far-off"]),
+        ("faultload", ["test-faultload", "far-off"]),
+        ("model", ["run", "quickstart", "--out", "run", "--set", "faultload=textures", *TINY.split()]),
+    ],
+)
+def test_a_new_package_works_from_the_first_minute(here, capsys, kind, last) -> None:
     """Registered by hand, as an installer would: its own tests, and the rules by its name."""
-    assert main(["new", "monitor", "far-off", "--out", "packages/far"]) == 0
+    assert main(["new", kind, "far-off", "--out", "packages/far"]) == 0
     told = capsys.readouterr().out
-    assert "farm test-monitor far_off.monitor:FarOff" in told
+    assert (f"farm test-{kind} far_off.{kind}:FarOff" in told) == (kind != "model")
     package = here / "packages" / "far"
     names = sorted(str(path.relative_to(package)) for path in package.rglob("*") if path.is_file())
     assert names == [
         "README.md",
         "far_off/__init__.py",
-        "far_off/monitor.py",
+        f"far_off/{kind}.py",
         "pyproject.toml",
         "tests/test_far_off.py",
     ]
     assert not [path for path in package.rglob("*") if path.is_file() and "$" in path.read_text("utf-8")]
+    same_text((package / "README.md").read_text("utf-8"))
+    commands = [["list", f"{kind}s"], ["describe", kind, "far-off"], last]
 
     project = tomllib.loads((package / "pyproject.toml").read_text("utf-8"))["project"]
     info = here / "far_off-0.1.0.dist-info"
@@ -177,7 +249,7 @@ def test_a_new_package_works_from_the_first_minute(here, capsys) -> None:
     installed = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(package)])}
 
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_MINUTE],
+        [sys.executable, "-c", f"COMMANDS = {commands}\n{FIRST_MINUTE}"],
         cwd=package,
         env=installed,
         capture_output=True,
@@ -188,9 +260,10 @@ def test_a_new_package_works_from_the_first_minute(here, capsys) -> None:
     _, *parts = done.stdout.split("@ ")
     said = dict(part.split("\n", 1) for part in parts)
     assert " passed" in said["pytest"]
-    assert "far-off: far_off.monitor:FarOff" in said["list monitors"]
-    same_text(said["describe monitor far-off"])
-    same_text(said["test-monitor far-off"])
+    assert f"far-off: far_off.{kind}:FarOff" in said[f"list {kind}s"]
+    same_text(said[f"describe {kind} far-off"])
+    if kind != "model":
+        same_text(said[f"test-{kind} far-off"])
 
 
 def test_describe_tells_what_a_monitor_needs(capsys) -> None:

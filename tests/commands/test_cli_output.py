@@ -47,6 +47,7 @@ COMMANDS = [
     "anova a b c --factor monitor --measure specific.fnr",
     "anova a b c --factor monitor --measure specific.fnr --format json",
     *(f"inspect a {LOOKS} --format {style}" for style in ("table", "json", "csv")),
+    "inspect a --images ood --monitor ODD2 --number 2 --out sheet-ODD.png",
     f"{CHECK} --junit a.xml --markdown a.md",
     f"{CHECK} --format json",
     "baseline save a --out a.yaml",
@@ -66,7 +67,8 @@ COMMANDS = [
     "faults preview gaussian-noise --workload digits --out f-ODD.png",
     "faults write odd.yaml --out set-ODD",
     "report a --out page-ODD.html",
-    "new monitor some --out new-ODD",
+    *(f"new {kind} some --out new-{kind}-ODD" for kind in ("monitor", "faultload", "model")),
+    "test-faultload black-frame",
     "list",
     "describe monitor oob",
     r'describe workload npz --set path=data.npz --set title="\x1b[31m" --images described.png',
@@ -78,13 +80,14 @@ MISTAKES = [
     "judge ODD",
     "cache prune --kind ODD",
     "test-monitor theirs:ODD",
+    "test-faultload theirs:ODD",
     "serve ODD",
     "new monitor ODD",
     "describe monitor ODD",
     "ODD",
     "list --ODD",
 ]
-NAMELESS = ("cache", "list", "describe monitor", "baseline save", "plan a --half-width")
+NAMELESS = ("cache", "list", "test-faultload", "describe monitor", "baseline save", "plan a --half-width")
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
-
-def pictures(n=16, channels=3, size=32, seed=0):
-    """Make smooth coloured images whose values are whole grey levels of 8 bits."""
-    rough = np.random.default_rng(seed).normal(size=(n, channels, size, size))
-    smooth = gaussian_filter(rough, 3, axes=(2, 3), mode="wrap")
-    spread = np.ptp(smooth, axis=(1, 2, 3), keepdims=True)
-    unit = (smooth - smooth.min(axis=(1, 2, 3), keepdims=True)) / spread
-    return (np.rint(unit * 255) / 255).astype(np.float32)
+from farm.testing.fault_world import pictures as pictures
 
 
 def names(n, start=0):

@@ -35,7 +35,7 @@ def reports(request: pytest.FixtureRequest, pytorch_ood: None) -> dict[str, Repo
         except RequirementError as error:
             found[name] = str(error)  # an extra that is not installed
     expected = {name: rules for name, rules in EXPECTED_FAILURES.items() if name in asked}
-    return found | {report.monitor: report for report in check_monitors(monitors, expected_failures=expected)}
+    return found | {report.name: report for report in check_monitors(monitors, expected_failures=expected)}
 
 
 def _walks(item: pytest.Item) -> bool:

@@ -638,7 +638,7 @@ asked = {
     "faultload": "own_attack:Own", "monitors": ["never"],
 }
 with importable(folder):
-    stream, _ = assemble_stream(parse_experiment(asked, "test"), folder)
+    stream, _, _ = assemble_stream(parse_experiment(asked, "test"), folder)
     pixels = sum(batch.images.sum(dtype=float) for batch in stream.batches(10))
     import own_attack
 print(len(own_attack.APPLIED), pixels)

@@ -123,7 +123,7 @@ def test_a_run_from_its_record_gives_the_same_bits(home, tmp_path_factory, monke
 
 def test_a_run_on_a_benchmark_set_is_repeated(home):
     experiment = parse_experiment(CASES["faults"], "x.yaml")
-    stream, _ = assemble_stream(experiment, home)
+    stream, _, _ = assemble_stream(experiment, home)
     write_benchmark(stream, home / "set", batch_size=experiment.batch_size)
     readouts = run(TINY | {"stream": {"benchmark": "set"}}, home)
     again, folder = load_experiment(str(readouts.save(home / "run") / "run.json"))

@@ -83,6 +83,13 @@ class Plain(Good):
         super().__init__()
 
 
+class NeedsParameters(Good):
+    """The good one, which has to be told its weight."""
+
+    def __init__(self, *, weight: float) -> None:
+        super().__init__(weight=weight)
+
+
 # What a monitor says of itself -----------------------------------------------------------------------
 
 

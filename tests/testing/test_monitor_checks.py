@@ -11,7 +11,7 @@ import pytest
 from farm import registry
 from farm.api import Monitor, Needs, Observation, State
 from farm.errors import ParameterError
-from farm.testing import RULES, MonitorCheckError, Report, SmallSystem, check_monitor, check_monitors
+from farm.testing import RULES, CheckError, Report, SmallSystem, check_monitor, check_monitors
 from farm.testing.fakes import FakeMonitor, doubt
 from farm.testing.new_process import Elsewhere
 from farm.testing.rules_scoring import scores_do_not_depend_on_the_batch
@@ -125,7 +125,7 @@ def reports(tiny_system) -> dict[str, Report]:
         *check_monitors(on_a_network),
     ]
     assert [vars(monitor) for monitor in everything] == before  # those given stay as they are
-    return {report.monitor: report for report in found}
+    return {report.name: report for report in found}
 
 
 def test_a_good_monitor_keeps_every_rule(reports) -> None:
@@ -164,13 +164,19 @@ def test_what_only_repeats_another_finding_is_skipped_with_the_reason(reports) -
 
 
 def test_in_a_test_a_broken_rule_raises() -> None:
-    with pytest.raises(MonitorCheckError) as caught:
+    with pytest.raises(CheckError) as caught:
         check_monitor(plant.CannotBeFitted())
     first, second = str(caught.value).splitlines()
     same_text(first)
     same_text(second)
     assert isinstance(caught.value, AssertionError)
     assert caught.value.report["fits"].outcome == "failed"
+
+
+def test_a_class_is_made_and_checked_and_one_that_needs_parameters_is_told(tiny_system) -> None:
+    assert check_monitor(plant.Good, system=tiny_system).passed
+    with refused(ParameterError):
+        check_monitor(plant.NeedsParameters, system=tiny_system)
 
 
 def test_an_expected_failure_is_no_failure(reports) -> None:

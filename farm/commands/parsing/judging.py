@@ -237,4 +237,16 @@ def add_looking(commands: Commands) -> None:
         help="your prices (YAML), such as {wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: "
         "{pedestrian: 1000}}; also by_pair: {LABEL: {PREDICTED: PRICE}}, groups: {NAME: [LABEL, ...]}",
     )
+    inspect.add_argument(
+        "--images",
+        choices=("missed", "cancelled", "ood", "id"),
+        metavar="KIND",
+        help="draw the worst instances of one run: missed (wrong and accepted), cancelled (right and "
+        "cancelled), ood or id; the run's stream is made again",
+    )
+    inspect.add_argument("--monitor", metavar="NAME", help="with --images: by whose scores and decisions")
+    inspect.add_argument(
+        "--number", type=int, default=25, metavar="N", help="with --images: how many (default: 25)"
+    )
+    inspect.add_argument("--out", metavar="FILE.png", help="with --images: the new picture")
     formatted(inspect, FORMATS)

@@ -1,4 +1,4 @@
-"""Commands about monitors and other components: fit, decide, test, new, list, describe."""
+"""Commands about components: fit, decide, test, new, list, describe."""
 
 from __future__ import annotations
 
@@ -46,39 +46,46 @@ def add_guard(commands: Commands) -> None:
     formatted(decide, ("table", "json", "csv"))
 
 
-def add_monitors(commands: Commands) -> None:
-    """Add `farm test-monitor` and `farm new`."""
-    check = command(
-        commands,
-        "test-monitor",
-        "farm.commands.monitors:test_monitor",
-        "check a monitor, anybody's, against the rules of all monitors",
-    )
-    check.description = (
-        "Check a monitor against the rules that all monitors keep: scores, determinism, saving and "
-        "restoring, no use of labels, no change of the classifier, strange inputs, bounded memory. It is "
-        "tried on scanned digits and a small LeNet. The exit code is 1 if it breaks a rule."
-    )
-    check.add_argument("name", metavar="NAME|MODULE:CLASS", help="a registered name, or a class of your own")
-    check.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="set one of its parameters; may be repeated",
-    )
-    formatted(check, ("table", "json"))
+def add_own(commands: Commands) -> None:
+    """Add `farm test-monitor`, `farm test-faultload` and `farm new`."""
+    tried = {
+        "monitor": "scores, determinism, saving and restoring, no use of labels, no change of the "
+        "classifier, strange inputs, bounded memory. It is tried on scanned digits and a small LeNet",
+        "faultload": "images stay images, labels stay right, severities change more and more, the same image "
+        "whatever the batch and the process, drawn by the seed. It is tried on a few dozen made-up pictures",
+    }
+    for kind, what in tried.items():
+        check = command(
+            commands,
+            f"test-{kind}",
+            "farm.commands.own:test_component",
+            f"check a {kind}, anybody's, against the rules of all {kind}s",
+        )
+        check.description = (
+            f"Check a {kind} against the rules that all {kind}s keep: {what}. The exit code is 1 if it "
+            "breaks a rule."
+        )
+        check.set_defaults(kind=kind)
+        check.add_argument(
+            "name", metavar="NAME|MODULE:CLASS", help="a registered name, or a class of your own"
+        )
+        check.add_argument(
+            "--set",
+            metavar="KEY=VALUE",
+            action="append",
+            default=[],
+            help="set one of its parameters; may be repeated",
+        )
+        formatted(check, ("table", "json"))
 
     new = commands.add_parser("new", help="write a package of your own to begin with")
     kinds = new.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    new_monitor = command(
-        kinds,
-        "monitor",
-        "farm.commands.monitors:new_monitor",
-        "write a working package with one monitor, its test and its entry point",
-    )
-    new_monitor.add_argument("name", metavar="NAME", help="its name, e.g. my-monitor")
-    new_monitor.add_argument("--out", metavar="DIR", help="the new folder (default: NAME)")
+    for kind in (*tried, "model"):
+        text = f"write a working package with one {kind}, its test and its entry point"
+        added = command(kinds, kind, "farm.commands.own:new", text)
+        added.set_defaults(kind=kind)
+        added.add_argument("name", metavar="NAME", help=f"its name, e.g. my-{kind}")
+        added.add_argument("--out", metavar="DIR", help="the new folder (default: NAME)")
 
 
 def add_catalogue(commands: Commands) -> None:

@@ -54,17 +54,16 @@ class ImageSheet:
     @classmethod
     def of(cls, found: Findings) -> ImageSheet:
         """Find out how many images of a kind the page can hold."""
-        # Clean images are the same in all sets of a run: they are shown once.
-        clean = frozenset(one.id for one in found.sets if found.first_of_run(one))
-        kept = [_of_set(one, with_clean=one.id in clean) for one in found.sets]
-        ranks = [int(own["rank"].max()) + 1 for _, own in kept if len(own)]
-        kinds = most = max(ranks, default=0)
-        quality, each = FINE, [_size_of_one(pictures, own, FINE) for pictures, own in kept]
-        if sum(map(partial(_size, most), kept, each)) > BUDGET:
-            quality, each = COARSE, [_size_of_one(pictures, own, COARSE) for pictures, own in kept]
-        while most > 1 and sum(map(partial(_size, most), kept, each)) > BUDGET:
-            most -= 1
-        return cls(most, kinds, quality, clean)
+        # Clean images are the same in all sets of a run: they are shown once, where there is room.
+        first = frozenset(one.id for one in found.sets if found.first_of_run(one))
+        kinds = max((int(own["rank"].max()) + 1 for _, own in _kept(found, first) if len(own)), default=0)
+        for quality, clean in ((FINE, first), (COARSE, first), (COARSE, frozenset[str]())):
+            kept = _kept(found, clean)
+            each = [_size_of_one(pictures, own, quality) for pictures, own in kept]
+            for most in range(kinds, 1, -1):
+                if sum(map(partial(_size, most), kept, each)) <= BUDGET:
+                    return cls(most, kinds, quality, clean)
+        return cls(min(kinds, 1), kinds, COARSE, frozenset())
 
     @property
     def note(self) -> Markup | None:
@@ -74,6 +73,8 @@ class ImageSheet:
         if self.most == self.kept:
             return None
         told = f"Of each kind the {self.most} worst are shown; a report of one cell shows {self.kept}."
+        if not self.with_clean:
+            told += " Clean images are left out."
         return tag("p", told, class_="note")
 
     @property
@@ -165,6 +166,10 @@ def _monitor(monitor: str, shown: pd.DataFrame, place: _Placed) -> Markup:
             if len(own):
                 rows.append(join(tag("h5", f"{heading} ({whose})"), place.row(own, monitor)))
     return tag("details", tag("summary", tag("strong", monitor), f": {', '.join(counts)} shown"), rows)
+
+
+def _kept(found: Findings, clean: frozenset[str]) -> list[tuple[Pictures | None, pd.DataFrame]]:
+    return [_of_set(one, with_clean=one.id in clean) for one in found.sets]
 
 
 def _of_set(one: ReportedSet, *, with_clean: bool) -> tuple[Pictures | None, pd.DataFrame]:

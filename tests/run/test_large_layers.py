@@ -15,7 +15,9 @@ from farm.api import Needs, collect
 from farm.errors import StorageError
 from farm.run import fitting
 from farm.run.fitting import ObservedSplit, fit_monitors
+from farm.run.testbed import Testbed
 from farm.store import batch_arrays
+from farm.store.cache import DiskCache
 from farm.testing.fakes import FakeClassifier, FakeMonitor
 from tests.wording import refused, same_text
 
@@ -164,3 +166,22 @@ def test_batches_come_back_as_they_were(tmp_path, monkeypatch, folder):
         assert not back.flags.writeable
     assert [array.shape for array in kept.batches("nothing")] == [array[:0].shape for array in given]
     kept.close()
+
+
+def test_a_run_tells_which_maps_were_pooled_whether_fitted_or_found_in_the_cache(tmp_path):
+    told = []
+    for _ in range(2):
+        bed = Testbed(cache=DiskCache(tmp_path))
+        workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
+        classifier = bed.classifier({"name": "lenet", "epochs": 1}, workload)
+        asked = [
+            {"name": "she", "layer": "conv2"},
+            {"name": "she", "as": "whole", "layer": "conv2", "pool": "none"},
+        ]
+        monitors = bed.fit([*asked, {"name": "she", "as": "flat"}], classifier, workload)
+        told.append([monitor.all_notes() for monitor in monitors])
+        stream = bed.stream(workload, classifier, length=20)
+        run = bed.run(stream, classifier, monitors, workload, pictures=None).run
+        assert [one["notes"] for one in run["monitors"]] == told[-1]
+    assert told[0] == told[1]
+    assert [notes.get("pooled") for notes in told[0]] == [["mean of conv2"], None, None]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from farm.api import Features, FloatArray, State
+from farm.api import Features, FloatArray, IntArray, State
+from monitors._layer import blocks
 
 ROUNDING = float(np.finfo(np.float32).eps)
 
 
-def gaussians(name: str, centred: FloatArray, means: FloatArray, features: Features) -> State:
-    """Return the origin, the whitening factor and the means: factor @ factor.T is the precision matrix."""
-    variances, directions = np.linalg.eigh(centred.T @ centred / len(centred))
+def gaussians(name: str, features: Features, means: FloatArray, index: IntArray) -> State:
+    """Return the origin, the whitening factor and the means: factor @ factor.T is the precision matrix.
+
+    `index` is the row of each one's mean.
+    """
+    scattered, squares = scatter(features, lambda rows: means[index[rows]])
+    variances, directions = np.linalg.eigh(scattered / len(features))
     # What float32 cannot tell from a constant: a deviation of its rounding error at the features' size.
-    size = max(float(variances[-1]), float(np.square(features, dtype=np.float64).mean()))
+    size = max(float(variances[-1]), squares / features.size)
     floor = len(variances) * ROUNDING**2 * size
     kept = variances > floor
     factor = directions[:, kept] / np.sqrt(variances[kept])
@@ -23,6 +29,18 @@ def gaussians(name: str, centred: FloatArray, means: FloatArray, features: Featu
     white = (means - origin) @ factor
     arrays = {"origin": origin, "factor": factor, "means": white, "centres": means}
     return {f"{name}.{part}": array for part, array in arrays.items()}
+
+
+def scatter(features: Features, centres: Callable[[slice], FloatArray]) -> tuple[FloatArray, float]:
+    """Return the sum of all outer products of rows less their centres, and that of all squares."""
+    sums = np.zeros((features.shape[1],) * 2)
+    squares = 0.0
+    for rows in blocks(features):
+        wide = features[rows].astype(np.float64)
+        squares += float(np.square(wide).sum())
+        wide -= centres(rows)
+        sums += wide.T @ wide
+    return sums, squares
 
 
 class WhitenedMeans(NamedTuple):

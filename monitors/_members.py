@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any, cast
 
-from farm.api import Monitor, Needs
+from farm.api import Monitor, Needs, PooledLayer
 from farm.errors import ParameterError
 from farm.registry import make
 
@@ -51,8 +51,13 @@ def union_of_needs(every: Sequence[Needs]) -> Needs:
     >>> both.layers, both.logits, both.gradients
     (('conv1', 'conv2'), True, False)
     """
-    merged: dict[str, Any] = {}
-    for field in fields(Needs):
+    layers = list(dict.fromkeys(chain.from_iterable(needs.observed for needs in every)))
+    pools = tuple(layer.pool if isinstance(layer, PooledLayer) else "none" for layer in layers)
+    merged: dict[str, Any] = {
+        "layers": tuple(layer.layer if isinstance(layer, PooledLayer) else layer for layer in layers),
+        "pool": pools if len(set(pools)) > 1 else pools[0] if pools else "mean",
+    }
+    for field in (field for field in fields(Needs) if field.name not in merged):
         values = [getattr(needs, field.name) for needs in every]
         names = isinstance(values[0], tuple)
         merged[field.name] = tuple(dict.fromkeys(chain.from_iterable(values))) if names else max(values)

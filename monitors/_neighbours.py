@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Features, FitData, FloatArray, Monitor, State, StrArray, check_number, generator
+from farm.api import Features, FitData, FloatArray, State, StrArray, check_number, generator
+from monitors._layer import LayerMonitor
 
 Points = NDArray[np.float32]
 SHORTEST = 1e-10
@@ -14,13 +15,14 @@ SHOWN = 5
 """So many of the nearest training images are told."""
 
 
-class Nearest(Monitor):
+class Nearest(LayerMonitor):
     """Base: keeps the same points for the same seed, and the ids of their images for explanations."""
 
-    def __init__(self, *, k: int, points: int, layer: str) -> None:
+    def __init__(self, *, k: int, points: int, layer: str, pool: str) -> None:
+        super().__init__(layer=layer, pool=pool)
         check_number("k", k, low=1, whole=True)
         check_number("points", points, low=1, whole=True)
-        self._k, self._points, self._layer = k, points, layer
+        self._k, self._points = k, points
 
     def _chosen(self, data: FitData, n: int) -> NDArray[np.intp]:
         """Return the rows kept of n, in their order."""

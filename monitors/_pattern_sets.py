@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,12 @@ from farm.api import (
     Explanation,
     FitData,
     IntArray,
-    Monitor,
     Needs,
     check_number,
     collect,
 )
 from farm.errors import ParameterError
+from monitors._layer import LayerMonitor, blocks
 from monitors._neurons import check_once, check_there
 from monitors._reasons import heaviest
 
@@ -27,7 +28,7 @@ ROWS = 64
 """So many instances are compared at once: memory is bounded by it, whatever the batch."""
 
 
-class PatternMonitor(Monitor, ABC):
+class PatternMonitor(LayerMonitor, ABC):
     """Base of the pattern monitors. Subclasses say how the patterns are kept and searched."""
 
     def __init__(
@@ -35,8 +36,10 @@ class PatternMonitor(Monitor, ABC):
         *,
         gamma: int | None = None,
         layer: str = LAST_HIDDEN,
+        pool: str = "mean",
         neurons: float | list[int] | None = None,
     ) -> None:
+        super().__init__(layer=layer, pool=pool)
         if gamma is not None:
             check_number("gamma", gamma, low=0, whole=True)
         if isinstance(neurons, list):
@@ -52,13 +55,13 @@ class PatternMonitor(Monitor, ABC):
                     f"neurons is a share, which needs the weights after the layer '{LAST_HIDDEN}', but layer "
                     f"is '{layer}'; list the neurons instead"
                 )
-        self._gamma, self._layer, self._neurons = gamma, layer, neurons
+        self._gamma, self._neurons = gamma, neurons
 
     @property
     def needs(self) -> Needs:
         """One hidden layer; for a share of its neurons also the weights behind it."""
         share = self._neurons is not None and not isinstance(self._neurons, list)
-        return Needs(layers=(self._layer,), head=share)
+        return replace(super().needs, head=share)
 
     @property
     def fixed_threshold(self) -> float | None:
@@ -70,7 +73,8 @@ class PatternMonitor(Monitor, ABC):
         found = collect(data, self._layer)
         right = found.predicted == found.labels
         watched = self._watched(len(data.classes), found.features.shape[1])
-        mask, bits = packed(watched), packed(found.features > 0)
+        bits = np.concatenate([packed(found.features[rows] > 0) for rows in blocks(found.features)])
+        mask = packed(watched)
         return watched, [
             np.unique(bits[right & (found.labels == label)] & mask[label], axis=0)
             for label in range(len(data.classes))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from farm.api import (
     JSON,
     LAST_HIDDEN,
+    POOLS,
     Features,
     FitData,
     FloatArray,
@@ -33,7 +34,7 @@ class PytorchOod(Monitor):
     """Any detector of pytorch-ood that fits the contract; the score is its own, higher = more anomalous.
 
     Its methods and constructor decide what it gets: the observed logits, the features of `layer`, the last
-    hidden layer as maps of one place, several layers (means over places), or images. With images it runs the
+    hidden layer as maps of one place, several layers, or images. With images it runs the
     classifier itself, which the readouts show. One that differentiates by weights gets the last linear layer
     as its network; one that wants features through which gradients flow back to images gets logits.
 
@@ -47,8 +48,8 @@ class PytorchOod(Monitor):
         The name of its class in `pytorch_ood.detector`.
     settings
         Further arguments of its constructor; model, encoder, backbone, head, w and b are filled in.
-    layer
-        The layer whose values are the features; for detectors of several layers, a list.
+    layer, pool
+        The layer whose values are the features, and its pooling, as for `oob`; a list for several layers.
     source
         The ID data that it is fitted on: `training`, or `validation` as some methods have it.
 
@@ -58,7 +59,7 @@ class PytorchOod(Monitor):
 
     >>> from farm.api import parameters_of
     >>> list(parameters_of(PytorchOod))
-    ['detector', 'settings', 'layer', 'source']
+    ['detector', 'settings', 'layer', 'pool', 'source']
     """
 
     reference = (
@@ -72,11 +73,13 @@ class PytorchOod(Monitor):
         detector: str,
         settings: Mapping[str, Any] | None = None,
         layer: str | Sequence[str] = LAST_HIDDEN,
+        pool: str = "mean",
         source: str = "training",
     ) -> None:
+        check_choice("pool", pool, POOLS)
         check_choice("source", source, ("training", "validation"))
         self._kind = Detector(detector, settings or {})
-        self._takes, self._source = self._kind.way.takes, source
+        self._takes, self._source, self._pool = self._kind.way.takes, source, pool
         self._layers = layers = (layer,) if isinstance(layer, str) else tuple(layer)
         choices = {"layers": ("layers", len(layers) > 0), "features": ("one layer", len(layers) == 1)}
         no_choice = (f"'{LAST_HIDDEN}'", layers == (LAST_HIDDEN,))
@@ -91,7 +94,7 @@ class PytorchOod(Monitor):
             return Needs(gradients=True, logits=self._kind.learns)
         if self._takes == "logits":
             return Needs(logits=True)
-        return Needs(layers=self._layers, head=self._kind.wants_head)
+        return Needs(layers=self._layers, pool=self._pool, head=self._kind.wants_head)
 
     def _fit(self, data: FitData) -> State:
         detector = self._kind.make(self.classifier, len(self._layers))
@@ -138,11 +141,8 @@ class PytorchOod(Monitor):
         if takes == "logits":
             assert observation.logits is not None  # the needs say so
             return [observation.logits]
-        if takes == "layers":
-            maps = [observation.activations[layer] for layer in self._layers]
-            return [m if m.ndim == 2 else m.reshape(*m.shape[:2], -1).mean(axis=2) for m in maps]
-        features = observation.features(self._layers[0])
-        return [features[:, :, None, None] if takes == "maps" else features]
+        features = [observation.features(layer) for layer in self._layers]
+        return [rows[:, :, None, None] for rows in features] if takes == "maps" else features
 
 
 def _tensor(values: NDArray[Any], dtype: type[np.generic]) -> torch.Tensor:

@@ -21,6 +21,7 @@ import numpy as np
 from farm.api import (
     JSON,
     LAST_HIDDEN,
+    POOLS,
     Explanation,
     Features,
     FitData,
@@ -36,6 +37,7 @@ from farm.api import (
 from farm.errors import ParameterError
 from monitors._box_reasons import reason_of
 from monitors._box_spaces import Points, Space
+from monitors._layer import RightByClass
 from monitors._layer_boxes import LayerBoxes, fit_boxes
 
 NO_BOX = 1e9
@@ -53,7 +55,9 @@ class BoxMonitor(Monitor):
         tau_unit: str = "activation",
         boundary: str = "closed",
         layer: str | Sequence[str] = LAST_HIDDEN,
+        pool: str = "mean",
     ) -> None:
+        check_choice("pool", pool, POOLS)
         check_number("clusters", clusters, low=1, whole=True)
         if tau is not None:
             check_number("tau", tau, low=0)
@@ -61,13 +65,13 @@ class BoxMonitor(Monitor):
         check_choice("boundary", boundary, ("closed", "strict"))
         if boundary == "strict" and tau is None:
             raise ParameterError("boundary is 'strict', which means nothing without a tau; set tau")
-        self._clusters, self._tau, self._layers = clusters, tau, _names(layer)
+        self._clusters, self._tau, self._layers, self._pool = clusters, tau, _names(layer), pool
         self._in_widths, self._strict = tau_unit == "width", boundary == "strict"
 
     @property
     def needs(self) -> Needs:
         """The hidden layers watched."""
-        return Needs(layers=self._layers)
+        return Needs(layers=self._layers, pool=self._pool)
 
     @property
     def fixed_threshold(self) -> float | None:
@@ -90,9 +94,7 @@ class BoxMonitor(Monitor):
         }
 
     def _fit_layer(self, data: FitData, layer: str) -> State:
-        found = collect(data, layer)
-        right = found.predicted == found.labels
-        by_class = [found.features[right & (found.labels == label)] for label in range(len(data.classes))]
+        by_class = RightByClass(collect(data, layer), len(data.classes))
         space = self._fit_space(layer, by_class, data.seed)
         boxes = fit_boxes(self._space(space), by_class, self._clusters, data.seed)
         return {**space, **boxes}

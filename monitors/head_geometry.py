@@ -18,6 +18,7 @@ from farm.api import (
     State,
     collect,
 )
+from monitors._layer import LayerMonitor
 from monitors.free_energy import logits_of
 
 SHORTEST = 1e-12
@@ -67,7 +68,7 @@ class DecisionBoundaries(Monitor):
         return scores
 
 
-class SimplifiedHopfieldEnergy(Monitor):
+class SimplifiedHopfieldEnergy(LayerMonitor):
     """SHE: how little the features have in common with the stored pattern of the predicted class.
 
     The pattern is the mean over the class's correctly classified training data, the likeness an inner
@@ -77,6 +78,8 @@ class SimplifiedHopfieldEnergy(Monitor):
     ----------
     layer
         The layer whose values are the features.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
 
     Examples
     --------
@@ -88,14 +91,6 @@ class SimplifiedHopfieldEnergy(Monitor):
         "Zhang, Fu, Chen, Du, Li, Wang, Liu, Han, Zhang: Out-of-distribution detection based on "
         "in-distribution data patterns memorization with modern Hopfield energy, ICLR 2023"
     )
-
-    def __init__(self, *, layer: str = LAST_HIDDEN) -> None:
-        self._layer = layer
-
-    @property
-    def needs(self) -> Needs:
-        """One hidden layer."""
-        return Needs(layers=(self._layer,))
 
     def _fit(self, data: FitData) -> State:
         found = collect(data, self._layer)

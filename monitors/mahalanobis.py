@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from farm.api import (
-    LAST_HIDDEN,
     Explanation,
     Features,
     FitData,
-    Monitor,
-    Needs,
     Observation,
     State,
     collect,
 )
 from monitors._gaussians import WhitenedMeans, gaussians
+from monitors._layer import LayerMonitor
 from monitors._reasons import heaviest
 
 
-class Mahalanobis(Monitor):
+class Mahalanobis(LayerMonitor):
     """The squared Mahalanobis distance to the nearest class mean, under one covariance for all classes.
 
     Means and covariance are those of the training data by their labels. Directions in which these do not
@@ -29,6 +27,8 @@ class Mahalanobis(Monitor):
     ----------
     layer
         The layer whose values are the features.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
 
     Examples
     --------
@@ -41,20 +41,12 @@ class Mahalanobis(Monitor):
         "adversarial attacks, NeurIPS 2018"
     )
 
-    def __init__(self, *, layer: str = LAST_HIDDEN) -> None:
-        self._layer = layer
-
-    @property
-    def needs(self) -> Needs:
-        """One hidden layer."""
-        return Needs(layers=(self._layer,))
-
     def _fit(self, data: FitData) -> State:
         found = collect(data, self._layer)
-        features = found.features.astype(np.float64)
         present, index = np.unique(found.labels, return_inverse=True)
-        means = np.stack([features[index == i].mean(axis=0) for i in range(len(present))])
-        return {"labels": present, **gaussians("class", features - means[index], means, found.features)}
+        own = (found.features[index == i].astype(np.float64) for i in range(len(present)))
+        means = np.stack([points.mean(axis=0) for points in own])
+        return {"labels": present, **gaussians("class", found.features, means, index)}
 
     def _load(self, state: State) -> None:
         self._labels = state["labels"].astype(np.int64)
@@ -80,8 +72,8 @@ class RelativeMahalanobis(Mahalanobis):
 
     Parameters
     ----------
-    layer
-        The layer whose values are the features.
+    layer, pool
+        As for `mahalanobis`.
 
     Examples
     --------
@@ -97,7 +89,8 @@ class RelativeMahalanobis(Mahalanobis):
     def _fit(self, data: FitData) -> State:
         features = collect(data, self._layer).features
         mean = features.mean(axis=0, dtype=np.float64)
-        return {**super()._fit(data), **gaussians("all", features - mean, mean[None], features)}
+        everybody = np.zeros(len(features), dtype=np.int64)
+        return {**super()._fit(data), **gaussians("all", features, mean[None], everybody)}
 
     def _load(self, state: State) -> None:
         super()._load(state)

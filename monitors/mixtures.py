@@ -16,21 +16,20 @@ from farm.api import (
     Features,
     FitData,
     FloatArray,
-    Monitor,
-    Needs,
     Observation,
     State,
     check_number,
     collect,
     derived_seed,
 )
+from monitors._layer import LayerMonitor, blocks
 from monitors.free_energy import log_sum_exp
 
 NO_MIXTURE = 1e300
 """The score where a class has no training data: nothing is farther, and still a finite number."""
 
 
-class GaussianMixtures(Monitor):
+class GaussianMixtures(LayerMonitor):
     """The negative log-density of the features under the predicted class's mixture of Gaussians.
 
     Each class's training data, by label, get a mixture of their own, with diagonal covariances: full ones
@@ -45,6 +44,8 @@ class GaussianMixtures(Monitor):
         which never varied in a class does not decide alone.
     layer
         The layer whose values are the features.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
 
     Examples
     --------
@@ -54,26 +55,27 @@ class GaussianMixtures(Monitor):
 
     reference = "Bishop: Novelty detection and neural network validation, IEE Proceedings 141(4), 1994"
 
-    def __init__(self, *, components: int = 2, floor: float = 0.01, layer: str = LAST_HIDDEN) -> None:
+    def __init__(
+        self, *, components: int = 2, floor: float = 0.01, layer: str = LAST_HIDDEN, pool: str = "mean"
+    ) -> None:
+        super().__init__(layer=layer, pool=pool)
         check_number("components", components, low=1, whole=True)
         check_number("floor", floor, above=0)
-        self._components, self._floor, self._layer = components, floor, layer
-
-    @property
-    def needs(self) -> Needs:
-        """One hidden layer."""
-        return Needs(layers=(self._layer,))
+        self._components, self._floor = components, floor
 
     def _fit(self, data: FitData) -> State:
         found = collect(data, self._layer)
-        features = found.features.astype(np.float64)
-        added = max(self._floor * float(features.var(axis=0).mean()), np.finfo(np.float32).tiny)
+        features = found.features
+        mean = sum(features[rows].sum(axis=0, dtype=np.float64) for rows in blocks(features)) / len(features)
+        apart = (features[rows] - mean for rows in blocks(features))
+        variance = sum(np.square(rows).sum(axis=0) for rows in apart) / len(features)
+        added = max(self._floor * float(np.mean(variance)), np.finfo(np.float32).tiny)
         shape = (len(data.classes), self._components)
         weights = np.zeros(shape)  # a weight of 0: this Gaussian is not there
         means, variances = (np.zeros((*shape, features.shape[1])) for _ in range(2))
         settled = np.ones(len(data.classes), dtype=np.bool_)
         for label in range(len(data.classes)):
-            points = features[found.labels == label]
+            points = features[found.labels == label].astype(np.float64)
             if not (k := min(self._components, len(np.unique(points, axis=0)))):
                 continue
             if len(points) == 1:

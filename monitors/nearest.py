@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from farm.api import (
@@ -33,6 +35,8 @@ class NearestNeighbours(Nearest):
         with it: 4 bytes a point and feature.
     layer
         The layer whose values are the features.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
 
     Examples
     --------
@@ -42,13 +46,10 @@ class NearestNeighbours(Nearest):
 
     reference = "Sun, Ming, Zhu, Li: Out-of-distribution detection with deep nearest neighbors, ICML 2022"
 
-    def __init__(self, *, k: int = 50, points: int = 10_000, layer: str = LAST_HIDDEN) -> None:
-        super().__init__(k=k, points=points, layer=layer)
-
-    @property
-    def needs(self) -> Needs:
-        """One hidden layer."""
-        return Needs(layers=(self._layer,))
+    def __init__(
+        self, *, k: int = 50, points: int = 10_000, layer: str = LAST_HIDDEN, pool: str = "mean"
+    ) -> None:
+        super().__init__(k=k, points=points, layer=layer, pool=pool)
 
     def _fit(self, data: FitData) -> State:
         features = collect(data, self._layer).features
@@ -90,6 +91,8 @@ class NearestNeighbourGuidance(Nearest):
         At most this many training points are kept, drawn by the experiment's seed.
     layer
         The layer whose values are the features.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
 
     Examples
     --------
@@ -99,13 +102,15 @@ class NearestNeighbourGuidance(Nearest):
 
     reference = "Park, Jung, Teoh: Nearest neighbor guidance for out-of-distribution detection, ICCV 2023"
 
-    def __init__(self, *, k: int = 10, points: int = 10_000, layer: str = LAST_HIDDEN) -> None:
-        super().__init__(k=k, points=points, layer=layer)
+    def __init__(
+        self, *, k: int = 10, points: int = 10_000, layer: str = LAST_HIDDEN, pool: str = "mean"
+    ) -> None:
+        super().__init__(k=k, points=points, layer=layer, pool=pool)
 
     @property
     def needs(self) -> Needs:
         """One hidden layer, and logits."""
-        return Needs(layers=(self._layer,), logits=True)
+        return replace(super().needs, logits=True)
 
     def _fit(self, data: FitData) -> State:
         energies = np.concatenate([_energies(batch) for batch in data])

@@ -33,6 +33,8 @@ class OutsideTheBox(BoxMonitor):
     layer
         The hidden layer watched, or a list of layers: then the one at which an instance is farthest outside
         decides. One tau holds for all, so layers of different scale go better with widths.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
 
     Examples
     --------
@@ -51,8 +53,11 @@ class OutsideTheBox(BoxMonitor):
         tau_unit: str = "activation",
         boundary: str = "closed",
         layer: str | Sequence[str] = LAST_HIDDEN,
+        pool: str = "mean",
     ) -> None:
-        super().__init__(clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer)
+        super().__init__(
+            clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer, pool=pool
+        )
         if isinstance(neurons, str):
             check_choice("neurons", neurons, ("first-last", "all"))
         elif not neurons or not all(isinstance(n, int) and n >= 0 for n in neurons):
@@ -84,7 +89,7 @@ class OutsideTheBoxPCA(BoxMonitor):
     ----------
     dimensions
         How many components are kept.
-    clusters, tau, tau_unit, boundary, layer
+    clusters, tau, tau_unit, boundary, layer, pool
         As for `oob`.
 
     Examples
@@ -104,8 +109,11 @@ class OutsideTheBoxPCA(BoxMonitor):
         tau_unit: str = "activation",
         boundary: str = "closed",
         layer: str | Sequence[str] = LAST_HIDDEN,
+        pool: str = "mean",
     ) -> None:
-        super().__init__(clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer)
+        super().__init__(
+            clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer, pool=pool
+        )
         check_number("dimensions", dimensions, low=1, whole=True)
         self._dimensions = dimensions
 

@@ -31,7 +31,7 @@ class OutsideTheBoxIsomap(BoxMonitor):
         How many coordinates are kept.
     landmarks
         At most this many points a class.
-    clusters, tau, tau_unit, boundary, layer
+    clusters, tau, tau_unit, boundary, layer, pool
         As for `oob`.
 
     Examples
@@ -53,8 +53,11 @@ class OutsideTheBoxIsomap(BoxMonitor):
         tau_unit: str = "activation",
         boundary: str = "closed",
         layer: str | Sequence[str] = LAST_HIDDEN,
+        pool: str = "mean",
     ) -> None:
-        super().__init__(clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer)
+        super().__init__(
+            clusters=clusters, tau=tau, tau_unit=tau_unit, boundary=boundary, layer=layer, pool=pool
+        )
         check_number("neighbours", neighbours, low=2, whole=True)
         check_number("dimensions", dimensions, low=1, whole=True)
         check_number("landmarks", landmarks, low=10, whole=True)

@@ -63,18 +63,19 @@ class OpenMax(ToldByOutputs):
 
     def _fit(self, data: FitData) -> State:
         n = len(data.classes)
-        logits, labels = [np.empty((0, n))], [np.empty(0, dtype=np.int64)]
+        logits, labels = [np.empty((0, n), np.float32)], [np.empty(0, dtype=np.int64)]
         for observation, right in data:
             assert observation.logits is not None  # the needs say so
             correct = observation.predicted == right
-            logits.append(observation.logits[correct].astype(np.float64))
+            logits.append(observation.logits[correct])
             labels.append(right[correct])
         points, of = np.concatenate(logits), np.concatenate(labels)
         mean, weibull = np.zeros((n, n)), np.zeros((n, 2))  # a shape of 0: no distribution
         counts = np.bincount(of, minlength=n)
         for label in np.flatnonzero(counts):
-            mean[label] = points[of == label].mean(axis=0)
-            distances = np.linalg.norm(points[of == label] - mean[label], axis=1)
+            own = points[of == label].astype(np.float64)
+            mean[label] = own.mean(axis=0)
+            distances = np.linalg.norm(own - mean[label], axis=1)
             weibull[label] = weibull_of_tail(distances, self._tail) or 0.0
         return {"mean": mean, "weibull": weibull, "counts": counts}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farm.api import Features, FitData, Monitor, Needs, Observation, State, check_choice
+from farm.api import POOLS, Features, FitData, Monitor, Needs, Observation, State, check_choice
 from farm.errors import ComponentFailure, ExperimentError
 from farm.registry import import_target
 
@@ -28,6 +28,9 @@ class OwnFunction(Monitor):
         often as it likes, and returns a mapping from names to arrays, which `function` then gets.
     layers
         The layers that they look at.
+    pool
+        What becomes of layers that are maps: one value a channel, the `mean` or `max` of its places, or
+        maps as they are (`none`).
     needs
         What else must be there: any of `logits`, `gradients` and `head`.
     classifier
@@ -46,6 +49,7 @@ class OwnFunction(Monitor):
         function: str,
         fit: str | None = None,
         layers: Sequence[str] = (),
+        pool: str = "mean",
         needs: Sequence[str] = (),
         classifier: bool = False,
     ) -> None:
@@ -54,8 +58,9 @@ class OwnFunction(Monitor):
         self._function = _imported("function", function)
         self._fitting = None if fit is None else _imported("fit", fit)
         self._fit_name = fit
+        check_choice("pool", pool, POOLS)
         logits, gradients, head = (tag in needs for tag in TAGS)
-        self._needs = Needs(tuple(layers), logits=logits, gradients=gradients, head=head)
+        self._needs = Needs(tuple(layers), pool, logits=logits, gradients=gradients, head=head)
         self._with_classifier = classifier
 
     @property

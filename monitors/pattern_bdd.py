@@ -25,7 +25,7 @@ class PatternDiagram(PatternMonitor):
 
     Parameters
     ----------
-    gamma, layer, neurons
+    gamma, layer, pool, neurons
         As for `patterns`.
 
     Examples

@@ -22,6 +22,8 @@ class ActivationPatterns(PatternMonitor):
         How many neurons may differ: the alarm is raised above that. None calibrates the threshold instead.
     layer
         The hidden layer.
+    pool
+        What of each channel of a layer of maps counts: `mean` or `max` over its places, or all (`none`).
     neurons
         None takes all. A share takes, for each class, those with the largest weights (in size) to it, which
         only the layer `last-hidden` has. A list takes those, counted from 0.

@@ -17,6 +17,8 @@ from farm.api import (
     collect,
 )
 from farm.errors import ParameterError
+from monitors._gaussians import scatter
+from monitors._layer import blocks
 from monitors.free_energy import WideHead, log_sum_exp, logits_of
 
 SMALLEST_SHARE = 1e-6
@@ -54,7 +56,7 @@ class Vim(Monitor):
         return Needs(layers=(LAST_HIDDEN,), logits=True, head=True)
 
     def _fit(self, data: FitData) -> State:
-        features = collect(data, LAST_HIDDEN).features.astype(np.float64)
+        features = collect(data, LAST_HIDDEN).features
         n_features = features.shape[1]
         dimensions = usual_dimensions(n_features) if self._dimensions is None else self._dimensions
         if dimensions >= n_features:
@@ -64,12 +66,17 @@ class Vim(Monitor):
             )
         head = WideHead(self.classifier.head)
         origin = -np.linalg.pinv(head.weights) @ head.bias
-        centred = features - origin
-        _, axes = np.linalg.eigh(centred.T @ centred / len(centred))  # in rising order of their variance
+        scattered, _ = scatter(features, lambda _: origin)
+        _, axes = np.linalg.eigh(scattered / len(features))  # in rising order of their variance
         residual = axes[:, : n_features - dimensions]
         greatest = np.concatenate([logits_of(o).max(axis=1) for o, _ in data]).mean()
-        lengths = np.linalg.norm(centred @ residual, axis=1).mean()
-        floor = max(SMALLEST_SHARE * np.linalg.norm(centred, axis=1).mean(), SMALLEST_SHARE**2)
+        left, whole = [], []
+        for rows in blocks(features):
+            centred = features[rows] - origin
+            left.append(np.linalg.norm(centred @ residual, axis=1))
+            whole.append(np.linalg.norm(centred, axis=1))
+        lengths = np.concatenate(left).mean()
+        floor = max(SMALLEST_SHARE * np.concatenate(whole).mean(), SMALLEST_SHARE**2)
         return {
             "origin": origin,
             "residual": np.ascontiguousarray(residual),

@@ -61,10 +61,12 @@ from farm.api.files import check_regular, read_bytes, read_text
 from farm.api.monitor import Monitor, Verdict
 from farm.api.observation import (
     LAST_HIDDEN,
+    POOLS,
     CollectedFeatures,
     FitData,
     Labelled,
     Observation,
+    PooledLayer,
     collect,
     read_only,
 )
@@ -79,6 +81,7 @@ __all__ = [
     "LAST_HIDDEN",
     "NO_ANSWER",
     "ORDERS",
+    "POOLS",
     "ArrayImages",
     "Batch",
     "BoolArray",
@@ -116,6 +119,7 @@ __all__ = [
     "PerInstance",
     "Plane",
     "Policy",
+    "PooledLayer",
     "Progress",
     "RawOutputs",
     "SavedClassifier",

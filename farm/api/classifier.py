@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from farm.api.arrays import FloatArray, Images, State, StrArray
-from farm.api.component import Component
+from farm.api.component import Component, check_choice
 from farm.api.context import Context
 from farm.api.data import Workload
-from farm.api.observation import Observation, all_read_only, read_only
-from farm.errors import ComponentFailure, Failure, RequirementError, UserError, one_line, suggestion
+from farm.api.observation import POOLS, Observation, PooledLayer, all_read_only, plain_name, pooled, read_only
+from farm.errors import (
+    ComponentFailure,
+    Failure,
+    ParameterError,
+    RequirementError,
+    UserError,
+    one_line,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,9 +49,14 @@ class Needs:
     `networks` names networks of the monitor's own, `outliers` asks for a named validation fault, and
     `order` says that scores depend on what came before, so that tracks must not be split or reordered.
     Images need no tag: every observation has them.
+
+    Layers that are maps (channels x height x width) come pooled over their places, one value a channel:
+    `pool` is `mean`, `max` or `none`, one word for all layers or one for each. With `none` they come whole.
+    A layer may be there twice, pooled in two ways: each then goes by a `PooledLayer`.
     """
 
     layers: tuple[str, ...] = ()
+    pool: str | tuple[str, ...] = "mean"
     logits: bool = False
     gradients: bool = False
     head: bool = False
@@ -51,6 +64,25 @@ class Needs:
     networks: tuple[str, ...] = ()
     outliers: bool = False
     order: bool = False
+
+    def __post_init__(self) -> None:
+        for pool in (self.pool,) if isinstance(self.pool, str) else self.pool:
+            check_choice("pool", pool, POOLS)
+        if not isinstance(self.pool, str) and len(self.pool) != len(self.layers):
+            raise ParameterError(f"pool is {self.pool!r}; expected one word, or one for each of the layers")
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The layers as a classifier is asked for them: those to be pooled by their pooled names.
+
+        Examples
+        --------
+        >>> Needs(layers=("conv1", "conv2"), pool=("max", "none")).observed
+        ('max of conv1', 'conv2')
+        """
+        pools = (self.pool,) * len(self.layers) if isinstance(self.pool, str) else self.pool
+        pairs = zip(self.layers, pools, strict=True)
+        return tuple(layer if pool == "none" else PooledLayer(layer, pool) for layer, pool in pairs)
 
 
 class Head(NamedTuple):
@@ -120,17 +152,19 @@ class Classifier(ABC):
     ) -> Observation:
         """Run the classifier once and check what it gives.
 
-        `layers` are the activations wanted; `members` how many passes or networks besides.
+        `layers` are the activations wanted, where they are to be pooled as `Needs.observed` has them;
+        `members` how many passes or networks besides.
         """
+        names = tuple(dict.fromkeys(map(plain_name, layers)))
         try:
-            raw = self._forward(images, layers, members)
+            raw = self._forward(images, names, members)
         except (UserError, Failure):
             raise
         except Exception as error:
             raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
         n = len(images)
         probabilities = self._checked(np.asarray(raw.probabilities), n)
-        for layer in layers:
+        for layer in names:
             if layer not in raw.activations or len(raw.activations[layer]) != n:
                 raise ComponentFailure(
                     f"classifier '{self.name}' gave no values of layer '{layer}' for {n} instances"
@@ -143,7 +177,7 @@ class Classifier(ABC):
             predicted=read_only(predicted),
             confidence=read_only(probabilities[np.arange(n), predicted]),
             logits=None if raw.logits is None else read_only(raw.logits),
-            activations=all_read_only(raw.activations),
+            activations=all_read_only(_as_asked(raw.activations, layers)),
             track=None if track is None else read_only(track),
             members=None if raw.members is None else read_only(raw.members),
             outputs=all_read_only(raw.outputs),
@@ -276,6 +310,17 @@ def _are_probabilities(rows: FloatArray) -> bool:
         row: list[float] = rows[0].tolist()
         return min(row) >= -1e-6 and abs(sum(row) - 1.0) <= 1e-3
     return not len(rows) or bool(rows.min() >= -1e-6 and abs(rows.sum(axis=1) - 1.0).max() <= 1e-3)
+
+
+def _as_asked(
+    given: Mapping[str, NDArray[np.float32]], layers: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
+    """Return the layers asked for; those without places go by their plain names, however to be pooled."""
+    found = {}
+    for layer in layers:
+        values = given[plain_name(layer)]
+        found[layer if values.ndim > 3 else plain_name(layer)] = pooled(values, layer)
+    return found
 
 
 def _short(row: FloatArray) -> str:

@@ -14,6 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -25,7 +26,17 @@ from farm.api.component import Component
 from farm.api.counted import CountedClassifier
 from farm.api.explanation import Explanation, Plane
 from farm.api.files import files_were_closed
-from farm.api.observation import FitData, Labelled, Observation, ViewedData
+from farm.api.observation import (
+    FitData,
+    Labelled,
+    Observation,
+    PooledLayer,
+    ViewedData,
+    off_disk,
+    plain_name,
+    pooled,
+    read_only,
+)
 from farm.errors import ComponentFailure, Failure, UserError, one_line, pass_on_ctrl_c
 
 P = ParamSpec("P")
@@ -51,8 +62,11 @@ class Monitor(Component, ABC):
     _classifier: CountedClassifier | None = None
     _state: State | None = None
     _calibration: Calibration | None = None
-    _own_layers: frozenset[str] = frozenset()
+    _own_layers: Mapping[str, str] = MappingProxyType({})
     _own_members = 0
+    _own_names: frozenset[str] = frozenset()
+    pooled: tuple[str, ...] = ()
+    """The layers that came as maps and were pooled, as far as it has seen them."""
     _judged = 0
     _passes_before = 0
 
@@ -134,13 +148,18 @@ class Monitor(Component, ABC):
         classifier.resolve(self.needs, f"monitor '{self.name}'")
         self._classifier = CountedClassifier(classifier)
         self._take_needs()
+        self.pooled = ()
         own = ViewedData(data, self._view)
         files_were_closed()
-        state = self._call("in fit", lambda: {k: np.asarray(v) for k, v in self._fit(own).items()})
+        state = self._call("in fit", lambda: {k: off_disk(np.asarray(v)) for k, v in self._fit(own).items()})
         self._check_files("in fit")
         self.restore(state, classifier)
-        self._call("in notes", lambda: json.dumps(dict(self.notes()), allow_nan=False))
+        self._call("in notes", lambda: json.dumps(self.all_notes(), allow_nan=False))
         return self
+
+    def all_notes(self) -> dict[str, JSON]:
+        """Return its notes, and which maps it saw pooled."""
+        return ({"pooled": list(self.pooled)} if self.pooled else {}) | dict(self.notes())
 
     def restore(self, state: State, classifier: Classifier, calibration: Calibration | None = None) -> Self:
         """Take a state that `fit` once made."""
@@ -222,18 +241,35 @@ class Monitor(Component, ABC):
 
     def _take_needs(self) -> None:
         needs = self._call("in needs", lambda: self.needs)
-        self._own_layers, self._own_members = frozenset(needs.layers), needs.members
+        own = needs.observed
+        names = [plain_name(layer) for layer in own]
+        # By its plain name, unless it is asked for in two ways.
+        calls = [layer if names.count(name) > 1 else name for layer, name in zip(own, names, strict=True)]
+        self._own_layers, self._own_members = dict(zip(own, calls, strict=True)), needs.members
+        self._own_names = frozenset(names)
 
     def _view(self, observation: Observation) -> Observation:
         """Return what this monitor declared to need: layers that only others asked for are not there."""
-        there, own = observation.activations, self._own_layers
         if observation.members is not None:
             # As many as it asked for, however many others did: its scores must not depend on them.
             own_members = observation.members[: self._own_members] if self._own_members else None
             observation = replace(observation, members=own_members)
-        if there.keys() <= own:
+        there = observation.activations
+        if all(layer in self._own_names and values.ndim < 4 for layer, values in there.items()):
             return observation
-        return replace(observation, activations={layer: there[layer] for layer in there if layer in own})
+        own = {}
+        for layer, called in self._own_layers.items():
+            name = plain_name(layer)
+            if layer in there:  # whoever observed has pooled it, if it is to be
+                own[called] = there[layer]
+            elif name in there:  # whole, or without places
+                has_places = there[name].ndim > 3
+                own[called if has_places else name] = read_only(pooled(there[name], layer))
+                if not has_places:
+                    continue
+            if isinstance(layer, PooledLayer) and layer not in self.pooled:
+                self.pooled = (*self.pooled, layer)
+        return replace(observation, activations=own)
 
     def _check_files(self, where: str) -> None:
         if files_were_closed():

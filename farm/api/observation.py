@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from mmap import mmap
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -18,6 +19,57 @@ A = TypeVar("A", bound=NDArray[Any])
 
 LAST_HIDDEN = "last-hidden"
 """The layer name that every white-box classifier understands: what enters its last linear layer."""
+
+POOLS = ("mean", "max", "none")
+"""What may become of a layer's maps: one value a channel, over all places, or all values as they are."""
+
+
+class PooledLayer(str):
+    """What a layer's pooled maps go by in an observation.
+
+    Examples
+    --------
+    >>> PooledLayer("conv2", "max")
+    'max of conv2'
+    """
+
+    layer: str
+    pool: str
+
+    def __new__(cls, layer: str, pool: str) -> PooledLayer:
+        """Remember what it is made of."""
+        self = super().__new__(cls, f"{pool} of {layer}")
+        self.layer, self.pool = layer, pool
+        return self
+
+    def __reduce__(self) -> tuple[type[PooledLayer], tuple[str, str]]:
+        """Copies are made of the same."""
+        return PooledLayer, (self.layer, self.pool)
+
+
+def plain_name(layer: str) -> str:
+    """Return the classifier's own name of a layer, pooled or not."""
+    return layer.layer if isinstance(layer, PooledLayer) else layer
+
+
+def pooled(values: NDArray[np.float32], layer: str) -> NDArray[np.float32]:
+    """Return maps (instances x channels x places) as this layer is asked for; flat values have no places.
+
+    Examples
+    --------
+    >>> maps = np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2)
+    >>> pooled(maps, PooledLayer("conv2", "mean")), pooled(maps, "conv2").shape
+    (array([[1.5, 5.5]], dtype=float32), (1, 2, 2, 2))
+    """
+    if not isinstance(layer, PooledLayer) or values.ndim < 4:
+        return values
+    places = values.reshape(*values.shape[:2], math.prod(values.shape[2:]))
+    if layer.pool == "max":
+        greatest: NDArray[np.float32] = places.max(axis=2)
+        return greatest
+    # In double precision, since the sum of what float32 can hold may be more than that.
+    means: FloatArray = places.mean(axis=2, dtype=np.float64)
+    return means.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +226,43 @@ class CollectedFeatures(NamedTuple):
 
 
 def collect(data: Iterable[Labelled], layer: str) -> CollectedFeatures:
-    """Gather a layer's values, labels and predictions over all batches."""
-    rows = [(o.features(layer), labels, o.predicted) for o, labels in data]
-    features, labels, predicted = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return CollectedFeatures(features.astype(np.float32, copy=False), labels, predicted)
+    """Gather a layer's values, labels and predictions over all batches.
+
+    The values are read-only: where they are many they stay on disk, and are read as they are looked at.
+    """
+    parts, *rest = zip(*((o.features(layer), labels, o.predicted) for o, labels in data), strict=True)
+    labels, predicted = (np.concatenate(column) for column in rest)
+    return CollectedFeatures(read_only(joined(parts).astype(np.float32, copy=False)), labels, predicted)
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Put batches one after the other; those that already lie so in one piece of memory are not copied."""
+    first, whole = parts[0], _whole(parts[0])
+    start = end = _address(first)
+    for part in parts:
+        alike = part.dtype == first.dtype and part.shape[1:] == first.shape[1:] and part.flags.c_contiguous
+        if not alike or _address(part) != end or _whole(part) is not whole:
+            return np.concatenate(parts)
+        end += part.nbytes
+    if not whole.flags.c_contiguous:
+        return np.concatenate(parts)
+    from_here = slice(start - _address(whole), end - _address(whole))
+    shape = (sum(map(len, parts)), *first.shape[1:])
+    return whole.reshape(-1).view(np.uint8)[from_here].view(first.dtype).reshape(shape)
+
+
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _whole(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array that this one is a view of, perhaps of only a part."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def off_disk(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that outlives a memory-mapped file: itself, or a copy where it is a part of one."""
+    return array.copy(order="K") if isinstance(_whole(array).base, mmap) else array

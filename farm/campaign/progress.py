@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any, Literal, Self
 
 from farm.campaign.jobs import News, Outcome
+from farm.store.amounts import in_words
 
 SCHEMA = 1
 REASONS_SHOWN = 5
@@ -230,42 +231,9 @@ class Estimator:
         return lambda cell: float(medians.get(_kind(cell), overall))
 
 
-def in_words(seconds: float) -> str:
-    """Say a time as people do who do not know it exactly.
-
-    Examples
-    --------
-    >>> in_words(3), in_words(42), in_words(700), in_words(9500), in_words(200_000)
-    ('a few seconds', 'about 40 s', 'about 12 min', 'about 2.5 h', 'about 2.5 days')
-    """
-    if seconds < 10:
-        return "a few seconds"
-    if seconds < 85:
-        return f"about {round(seconds / 10) * 10} s"
-    if seconds < 85 * 60:
-        return f"about {round(seconds / 60)} min"
-    if seconds < 36 * 3600:
-        return f"about {round(seconds / 1800) / 2:g} h"
-    return f"about {round(seconds / 43200) / 2:g} days"
-
-
 def time_left(seconds: float | None) -> str:
     """Say how much time is left, as far as it is known."""
     return "time left not known yet" if seconds is None else f"{in_words(seconds)} left"
-
-
-def in_bytes(nbytes: float) -> str:
-    """Say a size.
-
-    Examples
-    --------
-    >>> in_bytes(900), in_bytes(1_234_567), in_bytes(45_000_000_000)
-    ('0.9 kB', '1.2 MB', '45 GB')
-    """
-    size, units = nbytes / 1000, ["kB", "MB", "GB", "TB"]
-    while size >= 999.5 and len(units) > 1:
-        size, units = size / 1000, units[1:]
-    return f"{size:.0f} {units[0]}" if size >= 9.95 else f"{size:.1f} {units[0]}"
 
 
 def _kind(cell: Features) -> Hashable:

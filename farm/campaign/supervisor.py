@@ -18,7 +18,7 @@ from typing import Literal
 from farm.campaign.at_work import FILES_CLOSED, WorkRecord
 from farm.campaign.jobs import Job, News, Outcome, log_path, open_log
 from farm.campaign.processes import LineProcess, memory_of
-from farm.campaign.progress import in_bytes
+from farm.store.amounts import in_bytes
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """The variables by which numerical libraries are told how many, which they read when they are loaded."""

@@ -14,10 +14,9 @@ from typing import Any
 from rich.table import Table
 
 from farm import registry
-from farm.campaign.progress import in_bytes
 from farm.errors import ExperimentError, StorageError, suggestion
 from farm.report.terminal import text_console
-from farm.store.amounts import age_told, duration, size
+from farm.store.amounts import age_told, duration, in_bytes, size
 from farm.store.cache import default_cache_folder
 from farm.store.cache_contents import (
     FATES,

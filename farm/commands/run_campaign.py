@@ -15,10 +15,11 @@ from typing import Any
 
 from farm.campaign.board import suitable_board
 from farm.campaign.plan import Plan, PlannedCell, check_components, make_plan
-from farm.campaign.progress import Estimator, in_bytes, in_words
+from farm.campaign.progress import Estimator
 from farm.campaign.running import Executor, LocalExecutor, Summary, run_plan
 from farm.campaign.spec import Campaign
 from farm.report.output import with_descriptions
+from farm.store.amounts import in_bytes, in_words
 from farm.store.campaign_folder import CampaignFolder
 
 SHOWN = 30

@@ -93,7 +93,7 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed) 
             "experiment": record,
             "experiment_commit": provenance.git_commit(folder),
             "testbed_commit": provenance.git_commit(registry.HOME),
-            "notes": dict(monitor.notes()),
+            "notes": monitor.all_notes(),
         },
         code=OwnCode(folder.resolve(), files).keep(),
     )

@@ -297,7 +297,7 @@ class Guard:
         self._seen += len(images)
         needs = self.monitor.needs
         start = time.perf_counter_ns()
-        seen = self.classifier.observe(images, needs.layers, ids=ids, track=track, members=needs.members)
+        seen = self.classifier.observe(images, needs.observed, ids=ids, track=track, members=needs.members)
         elapsed = time.perf_counter_ns() - start
         verdict = self.monitor.judge(seen)
         cancelled = cancelled_by(self.policy, verdict, seen)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farm.api import (
     CalibrationRule,
@@ -22,19 +28,41 @@ from farm.api import (
     read_only,
 )
 from farm.errors import Failure
+from farm.run.faults import chunk_size
 from farm.run.needs import check_needs
 from farm.run.shared import CallObserver, NoObserver
+from farm.store.amounts import in_bytes, in_words
+from farm.store.batch_arrays import BatchArrays, place_for
+from farm.store.cache import default_cache_folder
 from farm.store.fitted import FittedMonitors
 from farm.store.full_disk import stop_where_full
+from farm.store.provenance import peak_memory_bytes
 
 # Fits and thresholds do not depend on the batch size that a stream is run with.
 BATCH = 256
+
+IN_MEMORY = 32 * 2**20
+"""Layers and outputs of a pass that take more bytes lie on disk."""
+LONG = 60.0
+"""A pass of more seconds is told before."""
+LAYER = "layer "
+NOTHING = np.empty(0)
 
 
 class ObservedSplit:
     """A split seen through the classifier: one forward pass, then read as often as monitors like.
 
-    What the classifier gave is kept; images are read again each time, since they are the larger part.
+    What the classifier gave is kept, on disk where it is much; images are read again each time, since they
+    are the larger part.
+
+    Parameters
+    ----------
+    layers, members
+        What to observe, as `Needs.observed` has it.
+    folder
+        Where layers are kept on disk, the cache's where not given.
+    more
+        So many images of other splits are observed next, and want room too.
     """
 
     def __init__(
@@ -44,23 +72,98 @@ class ObservedSplit:
         layers: Sequence[str] = (),
         members: int = 0,
         progress: Progress | None = None,
+        *,
+        folder: Path | None = None,
+        more: int = 0,
     ) -> None:
+        progress = progress or Silent()
         self._split = split
-        self._seen: list[Observation] = []
-        chunks = list(split.chunks(BATCH))
-        for indices in (progress or Silent()).track(chunks, f"observing {split.name} data"):
+        # Fewer where images are large: a network's own layers take many times the memory of an image.
+        self._chunks = list(split.chunks(min(BATCH, chunk_size(split.images.shape))))
+        self._rest: list[Observation] = []
+        self._kept = BatchArrays()
+        self._columns: dict[str, list[NDArray[Any]]] = {}
+        try:
+            self._observe(classifier, layers, members, progress, folder, len(split) + more)
+        finally:
+            self._kept.close()
+
+    def _observe(
+        self,
+        classifier: Classifier,
+        layers: Sequence[str],
+        members: int,
+        progress: Progress,
+        folder: Path | None,
+        n: int,
+    ) -> None:
+        """Run the one pass; `n` images want room, these and those that are observed next."""
+        split, started = self._split, time.perf_counter()
+        for indices in progress.track(self._chunks, f"observing {split.name} data"):
             images = split.images.read(indices)
             seen = classifier.observe(
                 images, layers, ids=split.ids[indices], track=split.groups[indices], members=members
             )
-            nothing = np.empty((0, *images.shape[1:]), dtype=np.float32)
-            self._seen.append(replace(seen, images=nothing))
-        self._chunks = chunks
+            arrays = _large(seen)
+            if not self._rest:  # the first batch tells the sizes
+                share = n / len(indices)
+                nbytes = round(share * sum(array.nbytes for array in arrays.values()))
+                seconds = share * (time.perf_counter() - started)
+                self._kept = _kept(n, nbytes, seconds, folder, progress)
+            for name, array in arrays.items():
+                self._kept.add(name, array)
+            self._rest.append(_small(seen, images.shape[1:]))
+            self._columns = {name: [] for name in arrays}
+        self._columns = {name: self._kept.batches(name) for name in self._columns}
+
+    @property
+    def nbytes(self) -> int:
+        """What of the layers and outputs is held in memory."""
+        return self._kept.nbytes
 
     def __iter__(self) -> Iterator[Labelled]:
-        for indices, seen in zip(self._chunks, self._seen, strict=True):
-            observation = replace(seen, images=read_only(self._split.images.read(indices)))
-            yield Labelled(observation, self._split.labels[indices])
+        for i, (indices, rest) in enumerate(zip(self._chunks, self._rest, strict=True)):
+            own: dict[str, Any] = {name: batches[i] for name, batches in self._columns.items()}
+            images = read_only(self._split.images.read(indices))
+            layers = {name: own.pop(LAYER + name) for name in rest.activations}
+            whole = replace(replace(rest, **own), images=images, activations=MappingProxyType(layers))
+            yield Labelled(whole, self._split.labels[indices])
+
+
+def _large(seen: Observation) -> dict[str, NDArray[Any]]:
+    """Return by name what grows with the classes, the members and the layers' sizes."""
+    plain = {name: getattr(seen, name) for name in ("probabilities", "logits", "members")}
+    layers = {LAYER + name: values for name, values in seen.activations.items()}
+    return {name: array for name, array in (plain | layers).items() if array is not None}
+
+
+def _small(seen: Observation, shape: tuple[int, ...]) -> Observation:
+    """Return what is left of an observation without these, and without its images."""
+    return replace(
+        seen,
+        images=np.empty((0, *shape), dtype=np.float32),
+        probabilities=NOTHING,
+        logits=None,
+        members=None,
+        activations=dict.fromkeys(seen.activations, NOTHING.astype(np.float32)),
+    )
+
+
+def _kept(n: int, nbytes: int, seconds: float, folder: Path | None, progress: Progress) -> BatchArrays:
+    """Choose where the layers of so many images are kept; tell what they and the pass take, if it is much."""
+    memory, place = peak_memory_bytes(), None
+    if nbytes > IN_MEMORY:
+        folders = [folder or default_cache_folder(), Path(tempfile.gettempdir())]
+        place = place_for(nbytes, folders, f"the layers of {n:,} images")
+    else:
+        memory += nbytes
+    if place or seconds > LONG:
+        where = f"on disk in {place}" if place else "of memory"
+        progress.note(
+            f"{n:,} images: layers take {in_bytes(nbytes)} {where}, {in_words(seconds)} to observe; "
+            f"this process takes at least {in_bytes(memory)} of memory"
+        )
+    return BatchArrays(place)
 
 
 @dataclass(frozen=True)
@@ -79,8 +182,8 @@ class Material:
 
 
 def union_of_layers(monitors: Iterable[Monitor]) -> tuple[str, ...]:
-    """Return every layer that some monitor needs, each once."""
-    return tuple(dict.fromkeys(layer for m in monitors for layer in m.needs.layers))
+    """Return every layer that some monitor needs, pooled as it needs it, each once."""
+    return tuple(dict.fromkeys(layer for m in monitors for layer in m.needs.observed))
 
 
 def fit_monitors(
@@ -93,11 +196,13 @@ def fit_monitors(
     progress: Progress | None = None,
     fitted: FittedMonitors | None = None,
     watch: CallObserver | None = None,
+    folder: Path | None = None,
 ) -> dict[str, str]:
     """Fit and calibrate all monitors; give the reason of each that failed, by its name.
 
     A monitor that fails alone is a result, and the others go on without it. Those that `fitted` finds are not
     fitted again; where it finds all, the classifier does not run. `watch` is told which monitor is at work.
+    Layers that take much room lie in `folder` meanwhile, or in that of the cache.
     """
     progress, watch = progress or Silent(), watch or NoObserver()
     check_needs(monitors, classifier)
@@ -121,8 +226,16 @@ def fit_monitors(
     material = Material(
         classes=workload.classes,
         seed=seed,
-        train=ObservedSplit(classifier, workload.train, layers, members, progress),
-        validation=ObservedSplit(classifier, workload.validation, layers, members, progress),
+        train=ObservedSplit(
+            classifier,
+            workload.train,
+            layers,
+            members,
+            progress,
+            folder=folder,
+            more=len(workload.validation),
+        ),
+        validation=ObservedSplit(classifier, workload.validation, layers, members, progress, folder=folder),
     )
     failures: dict[str, str] = {}
     for monitor in progress.track(missing, "fitting monitors"):

@@ -199,7 +199,7 @@ def _monitor(
     return record | {
         "nbytes": monitor.nbytes,
         "own_forward_passes": monitor.own_passes,
-        "notes": dict(monitor.notes()),
+        "notes": monitor.all_notes(),
         "calibration": {**monitor.calibration.record(), "held_out_acceptance": realised},
         "rows_near_threshold": int(near.sum()),
     }
@@ -208,7 +208,7 @@ def _monitor(
 def cannot_tell(monitor: Monitor) -> str | None:
     """Say why a monitor cannot tell what its record has of it, if so: then it alone failed."""
     try:
-        json.dumps([monitor.nbytes, dict(monitor.notes())], allow_nan=False)
+        json.dumps([monitor.nbytes, monitor.all_notes()], allow_nan=False)
     except BaseException as error:  # noqa: BLE001 - whatever it raises is its own failure
         pass_on_ctrl_c(error)
         why = f"monitor '{monitor.name}' failed in its notes: {one_line(error)}"

@@ -227,6 +227,7 @@ class Testbed:
                 progress=self.progress,
                 fitted=self._fitted(classifier),
                 watch=self._watch,
+                folder=cache.folder if isinstance(cache := self.context.cache, DiskCache) else None,
             )
 
     def fallbacks(

@@ -38,7 +38,7 @@ from farm.store.plain_arrays import pack, unpack
 from farm.store.timing import timed
 
 KIND: Final = "fitted-monitors"
-FORMAT = 1
+FORMAT = 2
 
 Key = Mapping[str, JSON]
 
@@ -157,7 +157,7 @@ class FittedMonitors:
 def packed(monitor: Monitor, validation: Iterable[Labelled]) -> State:
     """Return a fitted monitor as bytes, or raise `Refused`."""
     try:
-        told = {"calibration": monitor.calibration.record(), "notes": dict(monitor.notes())}
+        told = {"calibration": monitor.calibration.record(), "notes": monitor.all_notes()}
         kept = pack(monitor.state, told)
         twin = another(monitor)
         restored(twin, kept, monitor.classifier)
@@ -178,7 +178,8 @@ def restored(monitor: Monitor, kept: State, classifier: Classifier) -> None:
         calibration = Calibration.from_record(record["calibration"])
         monitor.restore(arrays, classifier, calibration)
         monitor.restart()
-        notes = json.loads(json.dumps(dict(monitor.notes())))
+        monitor.pooled = tuple(record["notes"].get("pooled", ()))
+        notes = json.loads(json.dumps(monitor.all_notes()))
     except Exception as error:  # whatever it is, it is fitted anew
         raise Refused(f"{who} cannot be restored: {one_line(error)}") from error
     if notes != record["notes"]:

@@ -47,7 +47,7 @@ def takes_constant_images(trial: Trial) -> None:
     monitor, needs = trial.fitted(), trial.needs
     for grey in GREYS:
         images = np.full((3, *trial.system.workload.shape), grey, dtype=np.float32)
-        seen = trial.system.classifier.observe(images, needs.layers, members=needs.members)
+        seen = trial.system.classifier.observe(images, needs.observed, members=needs.members)
         _finite(trial, monitor, replace(seen, track=seen.ids), f"images that are {grey} throughout")
 
 

@@ -88,7 +88,7 @@ class SmallSystem:
 
     def observed(self, needs: Needs) -> Observed:
         """Observe everything with what these needs ask for."""
-        return self._observed(needs.layers, needs.members)
+        return self._observed(needs.observed, needs.members)
 
     @cached_property
     def _made(self) -> tuple[Workload, Classifier]:

@@ -17,9 +17,8 @@ from farm.campaign.progress import (
     Estimator,
     Running,
     Status,
-    in_bytes,
-    in_words,
 )
+from farm.store.amounts import in_bytes, in_words
 from tests.wording import same_text
 
 

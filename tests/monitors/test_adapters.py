@@ -303,7 +303,7 @@ def test_features_are_those_of_the_layer_with_their_labels(small, adapted, layer
     bank = found.features[found.labels >= 4].astype(np.float64)
     own = small.test.features(layer)[:20]
     expected = [np.linalg.norm(bank - row, axis=1).min() for row in own]
-    monitor = adapted("Nearest", settings={"first_class": 4, "p": 2}, layer=layer)
+    monitor = adapted("Nearest", settings={"first_class": 4, "p": 2}, layer=layer, pool="none")
     np.testing.assert_allclose(monitor.score(small.test)[:20], expected, rtol=1e-6, atol=1e-6)
     assert monitor.needs.layers == (layer,)
 
@@ -625,7 +625,7 @@ def test_a_function_is_a_monitor(mine, small, fitted) -> None:
 
 
 def test_a_function_sees_the_layers_it_names_and_no_others(mine, small, fitted) -> None:
-    score = fitted(own("shortest", layers=["conv2"])).score(small.test)
+    score = fitted(own("shortest", layers=["conv2"], pool="none")).score(small.test)
     np.testing.assert_allclose(score, np.abs(small.test.features("conv2")).sum(axis=1))
     with refused(RequirementError):
         fitted(own("shortest")).score(small.test)

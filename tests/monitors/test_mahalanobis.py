@@ -39,7 +39,7 @@ def by_scipy(small, layer: str) -> tuple[np.ndarray, np.ndarray]:
 def test_the_score_is_the_smallest_squared_distance_that_scipy_finds(small, fitted, layer) -> None:
     to_classes, _ = by_scipy(small, layer)
     np.testing.assert_allclose(
-        fitted(Mahalanobis(layer=layer)).score(small.test), to_classes.min(axis=1), rtol=1e-6
+        fitted(Mahalanobis(layer=layer, pool="none")).score(small.test), to_classes.min(axis=1), rtol=1e-6
     )
 
 
@@ -47,7 +47,7 @@ def test_the_score_is_the_smallest_squared_distance_that_scipy_finds(small, fitt
 def test_the_relative_score_takes_off_the_distance_to_everything(small, fitted, layer) -> None:
     to_classes, to_all = by_scipy(small, layer)
     expected = (to_classes - to_all[:, None]).min(axis=1)
-    score = fitted(RelativeMahalanobis(layer=layer)).score(small.test)
+    score = fitted(RelativeMahalanobis(layer=layer, pool="none")).score(small.test)
     np.testing.assert_allclose(score, expected, rtol=1e-6, atol=1e-6)
 
 

@@ -40,16 +40,19 @@ class Change(NamedTuple):
 
 
 LAYER = Change("conv2", "scores")
+POOL = Change("max", "scores", {"layer": "conv2"})
 BOXES = {
     "clusters": Change(1, "state"),
     "tau": Change(0.5, "threshold"),
     "tau_unit": Change("width", "scores"),
     "boundary": Change("strict", "scores", {"tau": 0.5}),
     "layer": Change(["last-hidden", "conv2"], "scores"),
+    "pool": POOL,
 }
 PATTERNS = {
     "gamma": Change(3, "threshold"),
     "layer": LAYER,
+    "pool": POOL,
     "neurons": Change(0.25, "scores"),
 }
 OTHER: Mapping[str, Mapping[str, Change]] = {
@@ -62,6 +65,11 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
             {"function": "tests.monitors.test_parameters:with_offset"},
         ),
         "layers": Change(["conv2"], "scores", {"function": "tests.monitors.test_parameters:doubt_of_layers"}),
+        "pool": Change(
+            "max",
+            "scores",
+            {"function": "tests.monitors.test_parameters:doubt_of_layers", "layers": ["conv2"]},
+        ),
         "needs": Change(["logits"], "needs", {"function": "tests.monitors.test_parameters:doubt_of_layers"}),
         "classifier": Change(
             True, "scores", {"function": "tests.monitors.test_parameters:doubt_of_classifier"}
@@ -83,13 +91,14 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
         "components": Change(1, "state"),
         "floor": Change(0.5, "state"),
         "layer": LAYER,
+        "pool": POOL,
     },
     "gen": {"gamma": Change(0.5, "scores"), "m": Change(3, "scores")},
     "gradnorm": {"temperature": Change(5.0, "scores")},
     "kl-matching": {"source": Change("training", "state")},
-    "knn": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER},
-    "mahalanobis": {"layer": LAYER},
-    "nnguide": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER},
+    "knn": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER, "pool": POOL},
+    "mahalanobis": {"layer": LAYER, "pool": POOL},
+    "nnguide": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER, "pool": POOL},
     "odin": {
         "temperature": Change(1.0, "scores"),
         "magnitude": Change(0.01, "scores"),
@@ -116,11 +125,12 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
         "detector": Change("MaxSoftmax", "scores"),
         "settings": Change({"k": 5}, "scores"),
         "layer": LAYER,
+        "pool": POOL,
         "source": Change("validation", "state"),
     },
     "random": {"rate": Change(0.5, "threshold")},
     "react": {"quantile": Change(0.5, "state")},
-    "relative-mahalanobis": {"layer": LAYER},
+    "relative-mahalanobis": {"layer": LAYER, "pool": POOL},
     "robustness-radius": {
         "norm": Change("l2", "scores"),
         "rivals": Change(1, "scores"),
@@ -128,7 +138,7 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
         "largest": Change(0.01, "scores"),
     },
     "scale": {"quantile": Change(0.5, "scores")},
-    "she": {"layer": LAYER},
+    "she": {"layer": LAYER, "pool": POOL},
     "vim": {"dimensions": Change(10, "state")},
     "vote": {
         "members": Change(MEMBERS, "scores"),

@@ -48,7 +48,7 @@ def largest_weights(small, share: float) -> list[list[int]]:
 def test_scores_equal_the_transcription(small, fitted, layer: str) -> None:
     width = small.test.features(layer).shape[1]
     expected = transcription(small, layer, [list(range(width))] * 10)
-    score = fitted(ActivationPatterns(layer=layer)).score(small.test)
+    score = fitted(ActivationPatterns(layer=layer, pool="none")).score(small.test)
     assert score.tolist() == expected
     assert 0 < np.mean(expected) < width
 

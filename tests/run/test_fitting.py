@@ -152,10 +152,10 @@ def test_monitors_of_outputs_work_with_a_black_box(tiny):
 
 def test_every_layer_is_asked_for_once():
     monitors = [FakeMonitor(needs=Needs(layers=layers)) for layers in (("b", "a"), ("a",), ("c", "b"))]
-    assert union_of_layers(monitors) == ("b", "a", "c")
+    assert union_of_layers(monitors) == tuple(f"mean of {layer}" for layer in "bac")
 
 
 def test_an_observed_split_keeps_no_images(tiny, classifier):
     observed = ObservedSplit(classifier, tiny.train)
-    assert sum(observation.images.nbytes for observation in observed._seen) == 0
+    assert sum(rest.images.nbytes for rest in observed._rest) == 0
     assert sum(len(labels) for _, labels in observed) == len(tiny.train)

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from farm.campaign.keys import KeyMaker
-from farm.campaign.progress import in_bytes, in_words
+
 from farm.campaign.spec import Campaign, load
 from farm.config.experiment import Experiment
 from farm.config.files import find_experiment
 from farm.errors import DataError, ExperimentError
 from farm.report.output import with_descriptions
 from farm.run.progress import shown_progress
+from farm.store.amounts import in_bytes, in_words
 from farm.store.files import check_free, numbered_folder, write_json
 from farm.store.identity.audit import Audit
 from farm.store.readouts import Readouts

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from farm.campaign.keys import KeyMaker
-
 from farm.campaign.spec import Campaign, load
 from farm.config.experiment import Experiment
 from farm.config.files import find_experiment

@@ -239,7 +239,7 @@ def line_through(points: Sequence[dict[str, Any]], key: str) -> dict[str, float]
 def main() -> None:
     """Measure each number in a process of its own, and print all as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, nargs="*", default=[555, 1110, 1665, 2220, 2775])
+    parser.add_argument("--images", type=int, nargs="*", default=[1110, 2220, 3330, 4440, 5550])
     parser.add_argument("--with-holes", action="store_true", help="leave the allocator as it is")
     parser.add_argument("--fits-only", type=int, metavar="N", help="random features, no network")
     parser.add_argument("--point", type=int, help="measure one number here")

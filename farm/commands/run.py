@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             if options.format == "json"
             else "\n".join(_told(found))
         )
-        return 0, {}
+        return 1 if found["left_out"] else 0, {}
     audit = Audit() if options.audit else None
     with shown_progress(quiet=options.quiet) as progress, audit or nullcontext():
         readouts = run_experiment(experiment, folder, progress=progress)
@@ -112,6 +112,7 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
     yield f"  classes     {len(data['classes'])}: {', '.join(names)}"
     yield f"  classifier  {found['classifier']['name']}"
     yield f"  monitors    {', '.join(one['name'] for one in found['monitors'])}"
+    yield from (f"  left out    {reason}" for reason in found["left_out"].values())
     if stream is not None:
         length = stream["length"]
         ood = "" if "n_ood" not in stream else f", {stream['n_ood']:,} of them OOD"
@@ -125,7 +126,11 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
         yield "  time        the classifier's passes cannot be told yet"
     else:
         yield f"  time        {in_words(estimate['seconds'])} for the classifier to see data and stream"
-        yield f"  memory      {in_bytes(estimate['nbytes'])} for what the classifier gives monitors to fit on"
+        kept, folder = in_bytes(estimate["nbytes"]), estimate["folder"]
+        yield (
+            f"  {'disk  ' if folder else 'memory'}      {kept} for what the classifier gives monitors to fit on"
+            + (f", in {folder} while they are fitted" if folder else "")
+        )
     yield from (f"  not told    {each}" for each in found["not_told"])
 
 

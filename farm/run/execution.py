@@ -26,12 +26,11 @@ from farm.api import (
     Workload,
 )
 from farm.config.experiment import NO_PICTURES, Experiment, resolved
-from farm.errors import RequirementError
 from farm.run.benchmark_set import StoredStream
 from farm.run.builder import Components, build
 from farm.run.fallback import Fallback, unfit_second
 from farm.run.loading import importable
-from farm.run.needs import unmet
+from farm.run.needs import check_some_run, unmet
 from farm.run.shared import CallObserver, Recent
 from farm.run.testbed import Testbed
 from farm.store import provenance
@@ -120,13 +119,13 @@ def assemble(
         "home": str(folder.resolve()),
     }
     if excluded is None:
-        _check_some_run(monitors, unmet(monitors))  # before anything is trained
+        check_some_run(monitors, unmet(monitors))  # before anything is trained
     workload = bed.workload(components.workload)
     classifier = bed.classifier(components.classifier, workload)
     left_out = unmet([monitor for monitor in monitors if monitor.name not in (excluded or {})], classifier)
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
     if excluded is None:
-        _check_some_run(monitors, left_out)
+        check_some_run(monitors, left_out)
     stream = stream_of(experiment, components, bed, workload, classifier)
     unfit: dict[str, str] | None = None if excluded is None else {}
     fallbacks = bed.fallbacks({one.name: one.fallback for one in planned}, workload, unfit)
@@ -149,11 +148,6 @@ def assemble(
         failures=left_out | bed.fit_all(fitted, classifier, workload, rules),
         record=record,
     )
-
-
-def _check_some_run(monitors: Sequence[Monitor], left_out: Mapping[str, str]) -> None:
-    if all(monitor.name in left_out for monitor in monitors):
-        raise RequirementError("; ".join(dict.fromkeys(left_out.values())))
 
 
 def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:

@@ -78,8 +78,7 @@ class ObservedSplit:
     ) -> None:
         progress = progress or Silent()
         self._split = split
-        # Fewer where images are large: a network's own layers take many times the memory of an image.
-        self._chunks = list(split.chunks(min(BATCH, chunk_size(split.images.shape))))
+        self._chunks = list(split.chunks(batch_size(split)))
         self._rest: list[Observation] = []
         self._kept = BatchArrays()
         self._columns: dict[str, list[NDArray[Any]]] = {}
@@ -151,12 +150,8 @@ def _small(seen: Observation, shape: tuple[int, ...]) -> Observation:
 
 def _kept(n: int, nbytes: int, seconds: float, folder: Path | None, progress: Progress) -> BatchArrays:
     """Choose where the layers of so many images are kept; tell what they and the pass take, if it is much."""
-    memory, place = peak_memory_bytes(), None
-    if nbytes > IN_MEMORY:
-        folders = [folder or default_cache_folder(), Path(tempfile.gettempdir())]
-        place = place_for(nbytes, folders, f"the layers of {n:,} images")
-    else:
-        memory += nbytes
+    place = kept_in(n, nbytes, folder)
+    memory = peak_memory_bytes() + (0 if place else nbytes)
     if place or seconds > LONG:
         where = f"on disk in {place}" if place else "of memory"
         progress.note(
@@ -164,6 +159,22 @@ def _kept(n: int, nbytes: int, seconds: float, folder: Path | None, progress: Pr
             f"this process takes at least {in_bytes(memory)} of memory"
         )
     return BatchArrays(place)
+
+
+def batch_size(split: Split) -> int:
+    """Return how many images are observed at a time.
+
+    Fewer where images are large: a network's own layers take many times the memory of an image.
+    """
+    return min(BATCH, chunk_size(split.images.shape), len(split))
+
+
+def kept_in(n: int, nbytes: int, folder: Path | None = None) -> Path | None:
+    """Return where the layers of n images lie on disk; None where memory does. Raise where no room is left."""
+    if nbytes <= IN_MEMORY:
+        return None
+    folders = [folder or default_cache_folder(), Path(tempfile.gettempdir())]
+    return place_for(nbytes, folders, f"the layers of {n:,} images")
 
 
 @dataclass(frozen=True)

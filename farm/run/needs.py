@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import cast
@@ -42,6 +42,12 @@ def unmet(monitors: Sequence[Monitor], classifier: Classifier | None = None) -> 
             why = why if f"'{monitor.name}'" in why else f"monitor '{monitor.name}': {why}"
             reasons[monitor.name] = why + _instead(monitor, monitors, classifier)
     return reasons
+
+
+def check_some_run(monitors: Sequence[Monitor], left_out: Mapping[str, str]) -> None:
+    """Raise where every monitor lacks something."""
+    if all(monitor.name in left_out for monitor in monitors):
+        raise RequirementError("; ".join(dict.fromkeys(left_out.values())))
 
 
 def suitable(classifier: Classifier) -> list[str]:

@@ -16,9 +16,9 @@ from farm.errors import ComponentFailure, ExperimentError
 from farm.run.builder import BuildMistakes, Components, build
 from farm.run.execution import stream_of
 from farm.run.fallback import check_second
-from farm.run.fitting import BATCH, union_of_layers
+from farm.run.fitting import batch_size, kept_in, union_of_layers
 from farm.run.loading import importable
-from farm.run.needs import check_needs
+from farm.run.needs import check_some_run, unmet
 from farm.run.testbed import Testbed, finite_length
 from farm.store.threads import limited_threads
 
@@ -82,6 +82,7 @@ class _Rehearsal:
         self._experiment, self._components, self._bed = experiment, components, bed
         self._workload, self._classifier, self._mistakes = workload, classifier, mistakes
         self._not_told: list[str] = []
+        self._left_out: dict[str, str] = {}
 
     def told(self) -> dict[str, Any]:
         """Check what can be checked; return what there is, and what it takes."""
@@ -95,6 +96,7 @@ class _Rehearsal:
         else:
             self._check_monitors(self._classifier)
         stream = self._stream()
+        estimate = self._estimate(stream)
         self._mistakes.tell()
         self._not_told.append(
             "how long monitors take to fit and to score, and the memory that they need for it"
@@ -113,20 +115,23 @@ class _Rehearsal:
             "monitors": [
                 {"name": one.name, "layers": list(one.monitor.needs.layers)}
                 for one in self._components.monitors
+                if one.name not in self._left_out
             ],
+            "left_out": self._left_out,
             "stream": stream and {**stream.provenance, "length": stream.length},
-            "estimate": self._estimate(stream),
+            "estimate": estimate,
             "not_told": self._not_told,
         }
 
     def _check_monitors(self, classifier: Classifier) -> None:
         layers = Needs(layers=tuple(self._experiment.layers))
         _made(self._mistakes, "layers", classifier.resolve, layers, "the key 'layers'")
+        monitors = [one.monitor for one in self._components.monitors]
+        self._left_out = unmet(monitors, classifier)
+        _made(self._mistakes, "monitors", check_some_run, monitors, self._left_out)
         for number, one in enumerate(self._components.monitors):
-            place = f"monitors.{number}"
-            _made(self._mistakes, place, check_needs, [one.monitor], classifier)
             if isinstance(one.fallback, ModelSource):
-                _made(self._mistakes, place, self._check_fallback, one.fallback, classifier)
+                _made(self._mistakes, f"monitors.{number}", self._check_fallback, one.fallback, classifier)
 
     def _check_fallback(self, source: ModelSource, first: Classifier) -> None:
         if (second := self._bed.untrained(source, self._workload)) is not None:
@@ -165,17 +170,22 @@ class _Rehearsal:
         Monitors are fitted on one pass over training and validation data, of which outputs and layers are
         kept; then the stream comes, batch by batch.
         """
-        nothing = {"seconds": None, "nbytes": None}
+        nothing = {"seconds": None, "nbytes": None, "folder": None}
         if self._classifier is None or stream is None or stream.length is None:
             return nothing
         train, fitted_on = self._workload.train, len(self._workload.train) + len(self._workload.validation)
-        layers = union_of_layers(one.monitor for one in self._components.monitors)
-        per_image, nbytes = _pass(self._classifier, train.images.read, min(len(train), BATCH), layers)
-        n = min(len(train), self._experiment.batch_size, BATCH)
+        layers = union_of_layers(
+            one.monitor for one in self._components.monitors if one.name not in self._left_out
+        )
+        per_image, nbytes = _pass(self._classifier, train.images.read, batch_size(train), layers)
+        n = min(len(train), self._experiment.batch_size)
         in_stream, _ = _pass(self._classifier, train.images.read, n, layers)
+        kept = round(nbytes * fitted_on)
+        folder = _made(self._mistakes, "layers", kept_in, fitted_on, kept)
         return {
             "seconds": round(per_image * fitted_on + in_stream * stream.length, 3),
-            "nbytes": round(nbytes * fitted_on),
+            "nbytes": kept,
+            "folder": None if folder is None else str(folder),
         }
 
 

@@ -108,7 +108,7 @@ def test_of_a_model_that_must_be_trained_first_is_said_what_cannot_be_told(dry):
         {"workload": {"name": "folder", "path": "novel"}},
         {"faultload": {"name": "novelty", "workload": {"name": "folder", "path": "nowhere"}}},
         {"faultload": {"name": "novelty", "workload": {"name": "folder", "path": "novel", "size": [4, 4]}}},
-        {"monitors": ["max-softmax", {"name": "oob", "layer": "conv9"}, "gradnorm"]},
+        {"monitors": [{"name": "oob", "layer": "conv9"}, "gradnorm"]},
         {"layers": ["conv9"]},
         {"stream": {"ood_share": 1.5}},
         {"stream": {"order": {"name": "onset", "at": 5}, "length": "endless"}},
@@ -120,6 +120,27 @@ def test_of_a_model_that_must_be_trained_first_is_said_what_cannot_be_told(dry):
 def test_what_would_fail_is_told_with_exit_code_2(dry, changed):
     code, told = dry(**changed)
     assert (code, told.out) == (2, "")
+    same_text(told.err)
+
+
+def test_a_monitor_that_lacks_something_is_left_out_as_in_the_run(dry):
+    code, told = dry(monitors=["max-softmax", {"name": "oob", "layer": "conv9"}])
+    assert code == 1
+    same_text(told.out)
+    code, told = dry("--format", "json", monitors=["max-softmax", {"name": "oob", "layer": "conv9"}])
+    found = json.loads(told.out)
+    assert [one["name"] for one in found["monitors"]] == ["max-softmax"]
+    assert list(found["left_out"]) == ["oob"]
+
+
+def test_layers_too_large_for_the_disk_are_found(dry, monkeypatch, tmp_path):
+    monkeypatch.setenv("FARM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("farm.run.fitting.IN_MEMORY", 0)
+    code, told = dry()
+    assert (code, f"in {tmp_path / 'cache'} while" in told.out) == (0, True)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: type("Usage", (), {"free": 10}))
+    code, told = dry()
+    assert code == 1
     same_text(told.err)
 
 

@@ -126,10 +126,10 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
         yield "  time        the classifier's passes cannot be told yet"
     else:
         yield f"  time        {in_words(estimate['seconds'])} for the classifier to see data and stream"
-        kept, folder = in_bytes(estimate["nbytes"]), estimate["folder"]
+        place = f", in {estimate['folder']} while they are fitted" if estimate["folder"] else ""
         yield (
-            f"  {'disk  ' if folder else 'memory'}      {kept} for what the classifier gives monitors to fit on"
-            + (f", in {folder} while they are fitted" if folder else "")
+            f"  {'disk  ' if place else 'memory'}      {in_bytes(estimate['nbytes'])} "
+            f"for what the classifier gives monitors to fit on{place}"
         )
     yield from (f"  not told    {each}" for each in found["not_told"])
 

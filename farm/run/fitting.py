@@ -170,7 +170,7 @@ def batch_size(split: Split) -> int:
 
 
 def kept_in(n: int, nbytes: int, folder: Path | None = None) -> Path | None:
-    """Return where the layers of n images lie on disk; None where memory does. Raise where no room is left."""
+    """Return where the layers of n images lie on disk, None where memory holds them; raise without room."""
     if nbytes <= IN_MEMORY:
         return None
     folders = [folder or default_cache_folder(), Path(tempfile.gettempdir())]

@@ -73,9 +73,9 @@ def linear_end(
 
     Examples
     --------
-    >>> steps = {"a": Step("other", ["x"]), "b": Step("linear", ["a", "w", "b"]), "c": Step("through", ["b"])}
+    >>> steps = {"a": Step("other", ["x"]), "b": Step("linear", ["a", "w", "v"]), "c": Step("through", ["b"])}
     >>> linear_end(steps, "c", {"x", "a", "b", "c"}, lambda name: None)
-    LinearEnd(hidden='a', weights='w', bias='b', transposed=False)
+    LinearEnd(hidden='a', weights='w', bias='v', transposed=False)
     """
     nothing, at = Step(OTHER, ()), answer
     while (step := steps.get(at, nothing)).does == THROUGH:

@@ -66,7 +66,7 @@ def mistakes(folder: Path, **changes: object) -> UserError:
         ),
         (
             {"classifier": {"name": "module", "factory": "no_nets:make_net"}},
-            "classifier.factory: cannot import 'no_nets': ModuleNotFoundError: No module named 'no_nets'",
+            "classifier.factory: cannot import 'no_nets': there is no such module; did you mean 'own_nets'?",
         ),
         (
             {"fallback": {"name": "function", "function": "own_nets:guess"}},

@@ -13,6 +13,7 @@ from farm.api import (
     JSON,
     NO_ANSWER,
     Classifier,
+    DrawKeys,
     FaultContext,
     Faulted,
     FaultTargets,
@@ -70,8 +71,10 @@ class Attack(InstanceFault):
         }
         return replace(targets, notes={**targets.notes, **attacked})
 
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
-        faulted = super()._apply(images, labels, ids, severity)
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted:
+        faulted = super()._apply(images, labels, ids, severity, keys)
         clean, now = (self._target.observe(seen).predicted for seen in (images, faulted.images))
         return faulted._replace(measured={**faulted.measured, "success": (clean != now).astype(np.float64)})
 

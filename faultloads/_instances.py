@@ -7,6 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from farm.api import (
+    DrawKeys,
     FaultContext,
     Faulted,
     Faultload,
@@ -44,11 +45,13 @@ class InstanceFault(Faultload):
         self._make_ready(context)
         return context.every_instance(self.category, keeps_meaning=self.keeps_meaning)
 
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted:
         result = images.copy()
         rows = np.flatnonzero(severity != 0)  # NaN, where severity means nothing, is not 0
         if rows.size:
-            random = PerInstance(self._seed, self.name, ids[rows])
+            random = PerInstance(self._seed, self.name, keys[rows])
             changed = self._change(images[rows], labels[rows], ids[rows], severity[rows], random)
             result[rows] = np.clip(changed, 0, 1)
         return Faulted(result, labels, change_of(images, result))

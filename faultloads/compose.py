@@ -13,6 +13,7 @@ from farm.api import (
     CATEGORIES,
     NO_ANSWER,
     Category,
+    DrawKeys,
     FaultContext,
     Faulted,
     Faultload,
@@ -112,10 +113,12 @@ class Compose(Faultload):
         notes = {"parts": [part.fault.recipe for part in self._parts], **targets.notes}
         return replace(targets, labels=labels[targets.indices], category=category, notes=notes)
 
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted:
         now = Faulted(images, labels)
         for part in self._parts:
-            now = part.fault.apply(now.images, now.labels, ids, part.at(severity))
+            now = part.fault.apply(now.images, now.labels, ids, part.at(severity), keys)
         return now._replace(measured={**now.measured, **change_of(images, now.images)})
 
 

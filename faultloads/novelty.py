@@ -9,6 +9,7 @@ import numpy as np
 
 from farm.api import (
     NO_ANSWER,
+    DrawKeys,
     FaultContext,
     Faulted,
     Faultload,
@@ -94,8 +95,10 @@ class Novelty(Faultload):
             },
         )
 
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
-        del ids, severity  # the fault is where the image comes from
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted:
+        del ids, severity, keys  # the fault is where the image comes from
         return Faulted(images, labels)
 
     def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:

@@ -47,8 +47,10 @@ from farm.api.data import (
 from farm.api.explanation import Explanation, Plane
 from farm.api.faultload import (
     CATEGORIES,
+    COHERENCES,
     FAULT_MEASURES,
     Category,
+    Coherence,
     FaultContext,
     Faulted,
     Faultload,
@@ -71,11 +73,12 @@ from farm.api.observation import (
     read_only,
 )
 from farm.api.policy import Cancel, Policy
-from farm.api.randomness import PerInstance, derived_seed, generator, uniform_by_id
+from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, uniform_by_id
 from farm.api.schedule import ORDERS, Schedule, Stretch
 
 __all__ = [
     "CATEGORIES",
+    "COHERENCES",
     "FAULT_MEASURES",
     "JSON",
     "LAST_HIDDEN",
@@ -92,10 +95,12 @@ __all__ = [
     "Capabilities",
     "Category",
     "Classifier",
+    "Coherence",
     "CollectedFeatures",
     "Component",
     "Context",
     "CountedClassifier",
+    "DrawKeys",
     "Explanation",
     "FaultContext",
     "FaultTargets",

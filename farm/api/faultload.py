@@ -23,11 +23,15 @@ from farm.api.classifier import Classifier
 from farm.api.component import Component
 from farm.api.context import Context
 from farm.api.data import OODImages, Split, Workload
-from farm.api.randomness import PerInstance
+from farm.api.randomness import DrawKeys, PerInstance
 from farm.errors import ComponentFailure, DataError, Failure, ParameterError, UserError, one_line
 
 Category = Literal["novelty", "adversarial", "shift", "noise", "anomaly"]
 CATEGORIES: tuple[str, ...] = get_args(Category)
+Coherence = Literal["instance", "track", "episode", "drifting"]
+COHERENCES: tuple[str, ...] = get_args(Coherence)
+"""How long a fault's random draw lasts in a stream with time: for one instance, for an object's views, for as
+long as the fault stays, or so long too, but slowly moving."""
 FAULT_MEASURES = ("linf", "l2", "success")
 """The greatest and the Euclidean change of the pixels; whether an attack changed the prediction."""
 
@@ -106,6 +110,8 @@ class Faultload(Component, ABC):
     """Whether `apply` runs a classifier, as attacks do: then it cannot run while the classifier works."""
     reads_other_instances: bool = False
     """Whether `apply` looks up other instances of the split, as a stuck frame does."""
+    coherence: ClassVar[Coherence] = "episode"
+    """How long a draw lasts in a stream with time, where the experiment does not say it."""
     origin: ClassVar[str] = ""
     """Whose definition it follows, where there are several of the same name."""
 
@@ -128,11 +134,21 @@ class Faultload(Component, ABC):
             )
         return targets
 
-    def apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
-        """Turn a batch into OOD instances; severity is one an instance, NaN where it means nothing."""
+    def apply(
+        self,
+        images: Images,
+        labels: IntArray,
+        ids: StrArray,
+        severity: FloatArray,
+        keys: DrawKeys | None = None,
+    ) -> Faulted:
+        """Turn a batch into OOD instances; severity is one an instance, NaN where it means nothing.
+
+        Random numbers are keyed by `keys`; where not given, by the instances' ids.
+        """
         who = f"faultload '{self.name}'"
         try:
-            faulted = self._apply(images, labels, ids, severity)
+            faulted = self._apply(images, labels, ids, severity, keys or DrawKeys(ids))
         except (UserError, Failure):
             raise
         except Exception as error:
@@ -168,7 +184,9 @@ class Faultload(Component, ABC):
     def _prepare(self, context: FaultContext) -> FaultTargets: ...
 
     @abstractmethod
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted: ...
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted: ...
 
 
 def _resized(split: Split, workload: Workload) -> str:
@@ -181,9 +199,10 @@ def _resized(split: Split, workload: Workload) -> str:
 class Transformation(Faultload):
     """A faultload that changes the pixels of the instances of the split it is given.
 
-    A subclass writes `_transform`, which gets a part of a batch at one severity and random numbers keyed by
-    the instances' ids; it may leave the range [0, 1], to which the result is cut. It must give each image the
-    same bits whatever the batch: work elementwise or image by image, not by matrix products over a batch.
+    A subclass writes `_transform`, which gets a part of a batch at one severity and random numbers, which
+    are the same for as long as the stream lets a draw last; it may leave the range [0, 1], to which the
+    result is cut. It must give each image the same bits whatever the batch: work elementwise or image by
+    image, not by matrix products over a batch.
     """
 
     severities: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5)
@@ -200,19 +219,22 @@ class Transformation(Faultload):
         self._make_ready(context)
         return context.every_instance(self.category, keeps_meaning=self.keeps_meaning)
 
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted:
+        del ids
         levels = np.unique(severity)
         if len(levels) == 1 and levels[0] != 0:  # as a rule: nothing to pick out and to put back
-            result = self._at(images, float(levels[0]), ids)
+            result = self._at(images, float(levels[0]), keys)
         else:
             result = images.copy()
             for level in levels[levels != 0]:
                 rows = np.isnan(severity) if np.isnan(level) else severity == level
-                result[rows] = self._at(images[rows], float(level), ids[rows])
+                result[rows] = self._at(images[rows], float(level), keys[rows])
         return Faulted(result, labels, change_of(images, result))
 
-    def _at(self, images: Images, severity: float, ids: StrArray) -> Images:
-        changed = self._transform(images, severity, PerInstance(self._seed, self.name, ids))
+    def _at(self, images: Images, severity: float, keys: DrawKeys) -> Images:
+        changed = self._transform(images, severity, PerInstance(self._seed, self.name, keys))
         own = not np.may_share_memory(changed, images) and changed.flags.writeable
         return np.clip(changed, 0, 1, out=changed if own else None)
 

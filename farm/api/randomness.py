@@ -7,12 +7,14 @@ the instance's id) of what it drives. So no choice depends on how many others ca
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api.arrays import FloatArray, IntArray, StrArray
+from farm.api.arrays import BoolArray, FloatArray, IntArray, StrArray
 
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
@@ -37,10 +39,32 @@ def uniform_by_id(seed: int, name: str, ids: StrArray) -> FloatArray:
     return np.array([(_digest(seed, name, str(i)) >> 64) / 2**64 for i in ids], dtype=np.float64)
 
 
-class PerInstance:
-    """Random numbers for a batch, row i of each answer from the i-th instance's id alone.
+@dataclass(frozen=True)
+class DrawKeys:
+    """What the random numbers of each instance are keyed by: instances of one key draw the same.
 
-    So what an instance gets does not depend on which others are in its batch. Each call draws anew.
+    Where a draw drifts, it is on its `way` (0 to 1) from what `now` draws to what `later` does.
+    """
+
+    now: StrArray
+    later: StrArray | None = None
+    way: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.now)
+
+    def __getitem__(self, rows: IntArray | BoolArray | slice) -> DrawKeys:
+        """Return the keys of some instances."""
+        if self.later is None or self.way is None:
+            return DrawKeys(self.now[rows])
+        return DrawKeys(self.now[rows], self.later[rows], self.way[rows])
+
+
+class PerInstance:
+    """Random numbers for a batch, row i of each answer from the i-th instance's key alone.
+
+    As a rule that is its id. So what an instance gets does not depend on which others are in its batch. Each
+    call draws anew.
 
     Examples
     --------
@@ -50,28 +74,22 @@ class PerInstance:
     True
     """
 
-    def __init__(self, seed: int, name: str, ids: StrArray) -> None:
-        self._keys = [f"{seed}\x1f{name}\x1f{i}\x1f".encode() for i in ids]
+    def __init__(self, seed: int, name: str, keys: StrArray | DrawKeys) -> None:
+        keys = keys if isinstance(keys, DrawKeys) else DrawKeys(keys)
+        self._now = _encoded(seed, name, keys.now)
+        self._later = None if keys.later is None else _encoded(seed, name, keys.later)
+        self._way = None if keys.way is None else keys.way.astype(np.float32)
         self._calls = 0
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._now)
 
     def bits(self, *shape: int) -> NDArray[np.uint16]:
         """Draw 16 random bits for each place of the shape."""
-        count = int(np.prod(shape))
-        words = -(-count // 4)
-        drawn = np.empty((len(self), words), dtype=np.uint64)
-        source = np.random.SFC64()
-        state = source.state
-        for row, key in enumerate(self._keys):
-            # 256 bits of a digest fill the generator's whole state: no seeding is faster.
-            digest = hashlib.blake2b(key + str(self._calls).encode(), digest_size=32).digest()
-            state["state"]["state"] = np.frombuffer(digest, dtype=np.uint64)
-            source.state = state
-            drawn[row] = source.random_raw(words)
-        self._calls += 1
-        return drawn.view(np.uint16)[:, :count].reshape(len(self), *shape)
+        if self._later is None:
+            return self._drawn(self._now, *shape)
+        places = np.searchsorted(_normal_quantiles(), self.normal(*shape))
+        return np.minimum(places, 2**16 - 1).astype(np.uint16)
 
     def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> NDArray[np.float32]:
         """Draw from [low, high), in 65,536 steps."""
@@ -84,13 +102,48 @@ class PerInstance:
         A table is several times as fast as exact sampling and the same on every machine; it ends at 4.2
         standard deviations, and no step is wider than a grey level of 8 bits makes visible.
         """
-        # Every index is in range: `wrap` saves the check, which is half of the time.
-        return np.take(_normal_quantiles(), self.bits(*shape), mode="wrap")
+        calls = self._calls
+        now = _normal(self._drawn(self._now, *shape))
+        if self._later is None or self._way is None:
+            return now
+        self._calls = (
+            calls  # what is drifted to is what stands there afterwards: the same draw of another key
+        )
+        later = _normal(self._drawn(self._later, *shape))
+        way = self._way.reshape(-1, *(1 for _ in shape))
+        # Any mixture is normal, too; divided by its spread it is standard normal at each instant.
+        mixed: NDArray[np.float32] = (1 - way) * now + way * later
+        mixed /= np.sqrt((1 - way) ** 2 + way**2)
+        return mixed
+
+    def _drawn(self, keys: Sequence[bytes], *shape: int) -> NDArray[np.uint16]:
+        count = int(np.prod(shape))
+        words = -(-count // 4)
+        drawn = np.empty((len(self), words), dtype=np.uint64)
+        source = np.random.SFC64()
+        state = source.state
+        for row, key in enumerate(keys):
+            # 256 bits of a digest fill the generator's whole state: no seeding is faster.
+            digest = hashlib.blake2b(key + str(self._calls).encode(), digest_size=32).digest()
+            state["state"]["state"] = np.frombuffer(digest, dtype=np.uint64)
+            source.state = state
+            drawn[row] = source.random_raw(words)
+        self._calls += 1
+        return drawn.view(np.uint16)[:, :count].reshape(len(self), *shape)
 
     def integers(self, low: int, high: int, *shape: int) -> IntArray:
         """Draw whole numbers from low to high, both included."""
         spread = high - low + 1
         return low + (self.bits(*shape).astype(np.int64) * spread >> 16)
+
+
+def _encoded(seed: int, name: str, keys: StrArray) -> list[bytes]:
+    return [f"{seed}\x1f{name}\x1f{key}\x1f".encode() for key in keys]
+
+
+def _normal(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
+    # Every index is in range: `wrap` saves the check, which is half of the time.
+    return np.take(_normal_quantiles(), bits, mode="wrap")
 
 
 @cache

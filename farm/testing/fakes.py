@@ -22,6 +22,7 @@ from farm.api import (
     Category,
     Classifier,
     Context,
+    DrawKeys,
     FaultContext,
     Faulted,
     Faultload,
@@ -166,8 +167,10 @@ class FakeFaultload(Faultload):
     def _prepare(self, context: FaultContext) -> FaultTargets:
         return context.every_instance(self.category)
 
-    def _apply(self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray) -> Faulted:
-        del ids, severity
+    def _apply(
+        self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
+    ) -> Faulted:
+        del ids, severity, keys
         changed = labels if self._label is None else np.full_like(labels, self._label)
         return Faulted(self._transform(images), changed)
 

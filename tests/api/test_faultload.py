@@ -118,8 +118,8 @@ def test_a_faultload_that_raises_becomes_a_failure_that_names_it():
 
 def test_labels_of_a_wrong_length_are_a_failure_that_names_it():
     class Short(FakeFaultload):
-        def _apply(self, images, labels, ids, severity):
-            return super()._apply(images, labels[:1], ids, severity)
+        def _apply(self, images, labels, ids, severity, keys):
+            return super()._apply(images, labels[:1], ids, severity, keys)
 
     with refused(ComponentFailure):
         Short().apply(IMAGES, LABELS, IDS, NONE)
@@ -128,8 +128,8 @@ def test_labels_of_a_wrong_length_are_a_failure_that_names_it():
 class Relabelling(FakeFaultload):
     """Gives the labels that a test sets."""
 
-    def _apply(self, images, labels, ids, severity):
-        return super()._apply(images, self.labels, ids, severity)
+    def _apply(self, images, labels, ids, severity, keys):
+        return super()._apply(images, self.labels, ids, severity, keys)
 
 
 @pytest.mark.parametrize(

@@ -482,17 +482,17 @@ def factor(n):
     return float((HERE / f"factor_{n}.csv").read_text())
 
 class Late(Darker):
-    def _apply(self, images, labels, ids, severity):
-        made = super()._apply(images * factor(1), labels, ids, severity)
+    def _apply(self, images, labels, ids, severity, keys):
+        made = super()._apply(images * factor(1), labels, ids, severity, keys)
         return made
 
 class Named(Darker):
     def __init__(self, *, path):
         super().__init__()
         self._path = path
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         by = float((HERE / self._path).read_text())
-        return super()._apply(images * by, labels, ids, severity)
+        return super()._apply(images * by, labels, ids, severity, keys)
 """
 
 
@@ -652,7 +652,7 @@ class Own(Faultload):
     category, uses_classifier = "adversarial", True
     def _prepare(self, context):
         return context.every_instance("adversarial")
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         APPLIED.append(ids)
         return Faulted(images * STRENGTH, labels)
 """

@@ -295,7 +295,7 @@ def test_a_severity_that_the_fault_does_not_know_is_told(tiny, severities, sever
 class Speckle(FakeFaultload):
     """Noise keyed by the instance's id, as the contract asks for."""
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         level = uniform_by_id(0, "speckle", ids).astype(np.float32)
         return Faulted(images * level[:, None, None, None], labels)
 

@@ -254,7 +254,7 @@ class LeavesTheRange(Plain):
     1
     """
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         return Faulted(images + 1, labels)
 
 
@@ -265,7 +265,7 @@ class MakesDoubles(Plain):
     1
     """
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         return Faulted(images.astype(np.float64) / 2, labels)
 
 
@@ -287,8 +287,8 @@ class MeasuresWrongly(Plain):
     1
     """
 
-    def _apply(self, images, labels, ids, severity):
-        found = super()._apply(images, labels, ids, severity)
+    def _apply(self, images, labels, ids, severity, keys):
+        found = super()._apply(images, labels, ids, severity, keys)
         return found._replace(measured={"linf": found.measured["l2"]})
 
 
@@ -299,8 +299,8 @@ class WritesIntoItsInput(Plain):
     1
     """
 
-    def _apply(self, images, labels, ids, severity):
-        found = super()._apply(images, labels, ids, severity)
+    def _apply(self, images, labels, ids, severity, keys):
+        found = super()._apply(images, labels, ids, severity, keys)
         images *= 0.5
         return found
 
@@ -360,8 +360,8 @@ class TakesOneSeverityForAll(Plain):
     1
     """
 
-    def _apply(self, images, labels, ids, severity):
-        return super()._apply(images, labels, ids, np.full(len(ids), severity.max()))
+    def _apply(self, images, labels, ids, severity, keys):
+        return super()._apply(images, labels, ids, np.full(len(ids), severity.max()), keys)
 
 
 class GetsWeaker(Plain):
@@ -414,5 +414,5 @@ class NotAFaultload(Faultload):
     def _prepare(self, context):
         raise ValueError("why not")
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         raise ValueError("why not")

@@ -21,7 +21,7 @@ class Leaning(Faultload):
         self._classifier = context.classifier
         return context.every_instance("adversarial")
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         if self._fails:
             raise ValueError("no gradient")
         self.applied.append(ids.tolist())
@@ -38,7 +38,7 @@ class Darker(Leaning):
 
     severities = ()
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         self.applied.append(ids.tolist())
         return Faulted(images / 2, labels)
 
@@ -54,7 +54,7 @@ class Called(Leaning):
     def parameters(self):
         return {"change": "a function"}
 
-    def _apply(self, images, labels, ids, severity):
+    def _apply(self, images, labels, ids, severity, keys):
         self.applied.append(ids.tolist())
         return Faulted(self._change(images), labels)
 

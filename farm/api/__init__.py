@@ -74,7 +74,7 @@ from farm.api.observation import (
 )
 from farm.api.policy import Cancel, Policy
 from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, uniform_by_id
-from farm.api.schedule import ORDERS, Schedule, Stretch
+from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
 
 __all__ = [
     "CATEGORIES",
@@ -114,6 +114,7 @@ __all__ = [
     "ImageSource",
     "Images",
     "IntArray",
+    "IntervalFaults",
     "Labelled",
     "ModelSource",
     "Monitor",

@@ -110,6 +110,8 @@ class Faultload(Component, ABC):
     """Whether `apply` runs a classifier, as attacks do: then it cannot run while the classifier works."""
     reads_other_instances: bool = False
     """Whether `apply` looks up other instances of the split, as a stuck frame does."""
+    lags: ClassVar[bool] = False
+    """Whether the camera shows an earlier instant while it acts, which `lag` tells: in streams with time."""
     coherence: ClassVar[Coherence] = "episode"
     """How long a draw lasts in a stream with time, where the experiment does not say it."""
     origin: ClassVar[str] = ""
@@ -164,6 +166,14 @@ class Faultload(Component, ABC):
         except DataError as error:
             raise ComponentFailure(str(error)) from error
         return faulted
+
+    def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
+        """Say how many instants ago was what the camera shows, where a fault `lags`.
+
+        `since` is how many instances it has acted; `since` + 1 is the last instant before. `chance` gives a
+        random number from 0 to 1 for any instance since it acts, always the same one.
+        """
+        raise NotImplementedError(f"faultload '{self.name}' does not lag: {since}, {severity}, {chance}")
 
     def check_severity(self, severity: float | None) -> float:
         """Check a severity that somebody asks for; give NaN where this faultload has none."""

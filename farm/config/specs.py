@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +38,8 @@ class ComponentSpec(BaseModel):
     """A component by name; every other key is one of its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+    unsaid: ClassVar[tuple[str, ...]] = ()
+    """Keys that are not written where nobody said anything."""
 
     name: str
     alias: Annotated[str | None, AfterValidator(_visible_name)] = Field(default=None, alias="as")
@@ -51,7 +53,8 @@ class ComponentSpec(BaseModel):
     def _with_every_parameter(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """A parameter that is null stays: to leave it out would mean its default."""
         nulls = {key: None for key, value in self.parameters.items() if value is None}
-        return {**handler(self), **nulls}
+        said = {**handler(self), **nulls}
+        return {key: value for key, value in said.items() if value is not None or key not in self.unsaid}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -109,12 +112,23 @@ class FaultSpec(ComponentSpec):
     """A faultload by name, at one severity.
 
     `share` is its part of the OOD instances beside other faults; `both` applies it to ID and OOD instances
-    alike, after all others.
+    alike, after all others. `coherence` is how long a random draw lasts, and `drift` in how many instances
+    one that drifts becomes another.
     """
+
+    unsaid = ("coherence", "drift")
 
     severity: float | None = Field(default=None, gt=0, strict=True)
     share: float = Field(default=1.0, gt=0, le=1e6, strict=True)
     both: bool = Field(default=False, strict=True)
+    coherence: api.Coherence | None = None
+    drift: int | None = Field(default=None, ge=1, strict=True)
+
+    @model_validator(mode="after")
+    def _drifts(self) -> Self:
+        if self.drift is not None and self.coherence != "drifting":
+            raise ValueError(f"drift is {self.drift}, which only 'coherence: drifting' uses; leave it out")
+        return self
 
 
 def as_faults(value: Any) -> Any:
@@ -140,12 +154,18 @@ class StreamSpec(Strict):
     order: OrderSpec = Field(default=OrderSpec(name="shuffled"), strict=False)
     ood_share: float | None = None
     length: Annotated[Any, AfterValidator(_length)] = None
+    frame_rate: float | None = Field(default=None, gt=0)
     benchmark: str | None = None
 
     @model_serializer(mode="wrap")
     def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Beside a benchmark nothing else has an effect, not even what it is by default."""
-        return {"benchmark": self.benchmark} if self.benchmark else handler(self)
+        if self.benchmark:
+            return {"benchmark": self.benchmark}
+        values: dict[str, Any] = handler(self)
+        if self.frame_rate is None:
+            values.pop("frame_rate", None)
+        return values
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

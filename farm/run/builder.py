@@ -13,6 +13,7 @@ from farm import registry
 from farm.api import (
     ORDERS,
     CalibrationRule,
+    Coherence,
     Context,
     Faultload,
     ModelSource,
@@ -25,6 +26,7 @@ from farm.config.experiment import ComponentSpec, Experiment, FaultSpec, Monitor
 from farm.errors import ExperimentError, UnknownNameError, UserError, suggestion
 from farm.registry import Kind
 from farm.run.fallback import NAMES, NONE, the_same
+from farm.run.faults import DRIFT
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +42,8 @@ class PlannedFault:
     severity: float | None = None
     share: float = 1.0
     both: bool = False
+    coherence: Coherence | None = None
+    drift: int = DRIFT
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ def planned_fault(
         spec = FaultSpec.model_validate(named)
         rule = cast(Faultload, spec.make("faultload"))
         level = severity if spec.severity is None else spec.severity
-        planned = PlannedFault(rule, level, spec.share, spec.both)
+        planned = PlannedFault(rule, level, spec.share, spec.both, spec.coherence, spec.drift or DRIFT)
     planned.rule.check_severity(planned.severity)
     return planned
 

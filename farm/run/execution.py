@@ -206,7 +206,7 @@ def stream_of(
         return StoredStream(bed.context.find(asked.benchmark, "stream.benchmark"))
     length = None if asked.length == "endless" else asked.length
     if length is None and asked.length is None and isinstance(components.order, Schedule):
-        length = len(workload.test)  # one pass over the test data, unless told otherwise
+        length = components.order.length or len(workload.test)
     return bed.stream(
         workload,
         classifier,
@@ -214,4 +214,5 @@ def stream_of(
         order=components.order,
         ood_share=asked.ood_share,
         length=length,
+        frame_rate=asked.frame_rate,
     )

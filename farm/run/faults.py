@@ -14,6 +14,7 @@ from farm.api import (
     FAULT_MEASURES,
     JSON,
     Cache,
+    Coherence,
     Context,
     FaultContext,
     Faulted,
@@ -28,6 +29,8 @@ from farm.store.identity import Identities
 from farm.store.identity.loaded import circumstances, loaded_identity
 from farm.store.threads import limited_threads
 
+DRIFT = 25
+"""In so many instances a drifting draw has moved to the next, unless it is told another number."""
 CHUNK = 256
 """At most so many images are attacked together, whatever the stream's batches are."""
 CHUNK_PIXELS = 2**22
@@ -49,16 +52,24 @@ class Fault:
     share: float = 1.0
     context: FaultContext | None = None
     model: ModelSource | None = None
+    coherence: Coherence | None = None
+    drift: int = DRIFT
 
-    @property
-    def provenance(self) -> dict[str, JSON]:
+    def lasting(self, *, timed: bool) -> Coherence:
+        """Say how long a draw lasts; without time, for one instance, unless somebody asks for another."""
+        return self.coherence or (self.faultload.coherence if timed else "instance")
+
+    def provenance(self, *, timed: bool) -> dict[str, JSON]:
         """What made it."""
+        coherence = self.lasting(timed=timed)
         return {
             "name": self.faultload.name,
             "parameters": self.faultload.parameters,
             "origin": self.faultload.origin,
             "severity": self.severity,
             "share": self.share,
+            "coherence": coherence,
+            **({"drift": self.drift} if coherence == "drifting" else {}),
             "targets": self.targets.workload,
             "targets_hash": self.targets.split.content_hash,
             "notes": dict(self.targets.notes),

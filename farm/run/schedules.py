@@ -1,43 +1,32 @@
-"""When faults come over a stream: from an instant on, growing, in bursts, object by object.
+"""When faults come over a stream, in short: from an instant on, growing, in bursts, object by object.
 
-A schedule is asked for one stretch of the stream after another and keeps nothing but its place, so that a
-stream may be endless.
+Each is a scenario of one interval, in which the experiment's faults act; see `farm.run.scenario`.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 
-import numpy as np
-
-from farm.api import FloatArray, IntArray, Schedule, Stretch, check_choice, check_number, generator
-
-STRETCH = 1024
-"""How many instances are planned at a time."""
+from farm.api import IntervalFaults, Schedule, Stretch, check_choice, check_number
+from farm.run.timeline import Interval, stretches
 
 
-class _ByChance(Schedule):
-    """A schedule by which, within an episode, an instance is OOD with the probability `share`."""
+class _OneInterval(Schedule):
+    """A schedule of one interval."""
 
-    def __init__(self, *, share: float) -> None:
-        check_number("share", share, above=0, high=1)
-        self._share = share
+    def __init__(self, interval: Interval) -> None:
+        check_number("share", interval.share, above=0, high=1)
+        self._interval = interval
+        self.intervals = [
+            IntervalFaults(ramps_severity=interval.ramps_severity, comes_again=interval.comes_again)
+        ]
 
     def stretches(self, seed: int) -> Iterator[Stretch]:
         """Plan the stream, from its start, stretch by stretch, without end."""
-        start = 0
-        for episode, share, intensity in self._episodes(seed):
-            chance = generator(seed, "stream", "chance", start).random(len(episode))
-            yield Stretch(chance < share, intensity, episode)
-            start += len(episode)
-
-    @abstractmethod
-    def _episodes(self, seed: int) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        """Return each stretch's episodes (-1: none), probabilities of OOD, and parts of the severity."""
+        return stretches([self._interval], seed)
 
 
-class Onset(_ByChance):
+class Onset(_OneInterval):
     """Faults begin at one instant and stay.
 
     Parameters
@@ -50,23 +39,16 @@ class Onset(_ByChance):
     Examples
     --------
     >>> plan = next(Onset(at=3).stretches(seed=0))
-    >>> plan.is_ood[:5].tolist(), plan.episode[:5].tolist()
-    ([False, False, False, True, True], [-1, -1, -1, 0, 0])
+    >>> plan.share[:5, 0].tolist(), plan.episode[:5].tolist()
+    ([0.0, 0.0, 0.0, 1.0, 1.0], [-1, -1, -1, 0, 0])
     """
 
     def __init__(self, *, at: int, share: float = 1.0) -> None:
-        super().__init__(share=share)
         check_number("at", at, low=0, whole=True)
-        self._at = at
-
-    def _episodes(self, seed: int) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        del seed
-        for position in _positions():
-            begun = position >= self._at
-            yield np.where(begun, 0, -1), np.where(begun, self._share, 0.0), np.ones(len(position))
+        super().__init__(Interval(begin=at, share=share))
 
 
-class Ramp(_ByChance):
+class Ramp(_OneInterval):
     """Faults grow from nothing, in number or in severity.
 
     Parameters
@@ -81,31 +63,18 @@ class Ramp(_ByChance):
     Examples
     --------
     >>> plan = next(Ramp(begin=0, end=4, of="severity").stretches(seed=0))
-    >>> plan.intensity[:6].tolist()
+    >>> plan.intensity[:6, 0].tolist()
     [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
     """
 
     def __init__(self, *, begin: int = 0, end: int, of: str = "share", share: float = 1.0) -> None:
-        super().__init__(share=share)
         check_number("begin", begin, low=0, whole=True)
         check_number("end", end, low=begin + 1, whole=True)
         check_choice("of", of, ("share", "severity"))
-        self._begin, self._end, self._of = begin, end, of
-        self.ramps_severity = of == "severity"
-
-    def _episodes(self, seed: int) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        del seed
-        for position in _positions():
-            grown = np.clip((position - self._begin + 1) / (self._end - self._begin), 0.0, 1.0)
-            begun = position >= self._begin
-            if self._of == "share":
-                share, intensity = self._share * grown, np.ones(len(position))
-            else:
-                share, intensity = np.where(begun, self._share, 0.0), grown
-            yield np.where(begun, 0, -1), share, intensity
+        super().__init__(Interval(begin=begin, rise=end - begin, of=of, share=share))
 
 
-class Recurring(_ByChance):
+class Recurring(_OneInterval):
     """Faults come back at fixed distances.
 
     Parameters
@@ -124,20 +93,12 @@ class Recurring(_ByChance):
     """
 
     def __init__(self, *, period: int = 100, burst: int = 20, share: float = 1.0) -> None:
-        super().__init__(share=share)
         check_number("period", period, low=2, whole=True)
         check_number("burst", burst, low=1, high=period - 1, whole=True)
-        self._period, self._burst = period, burst
-
-    def _episodes(self, seed: int) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        del seed
-        for position in _positions():
-            number, place = np.divmod(position, self._period)
-            inside = place >= self._period - self._burst
-            yield np.where(inside, number, -1), np.where(inside, self._share, 0.0), np.ones(len(position))
+        super().__init__(Interval(begin=period - burst, lasting=burst, every=period, share=share))
 
 
-class Bursts(_ByChance):
+class Bursts(_OneInterval):
     """Faults come and go at random.
 
     Parameters
@@ -156,27 +117,12 @@ class Bursts(_ByChance):
     """
 
     def __init__(self, *, gap: int = 100, burst: int = 20, share: float = 1.0) -> None:
-        super().__init__(share=share)
         check_number("gap", gap, low=1, whole=True)
         check_number("burst", burst, low=1, whole=True)
-        self._gap, self._burst = gap, burst
-
-    def _episodes(self, seed: int) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        rng = generator(seed, "stream", "bursts")
-        waiting: list[IntArray] = []
-        held, number = 0, 0
-        while True:
-            while held < STRETCH:
-                quiet, burst = int(rng.geometric(1 / self._gap)), int(rng.geometric(1 / self._burst))
-                waiting += [np.full(quiet, -1), np.full(burst, number)]
-                held, number = held + quiet + burst, number + 1
-            planned = np.concatenate(waiting)
-            episode, rest = planned[:STRETCH], planned[STRETCH:]
-            waiting, held = [rest], len(rest)
-            yield episode, np.where(episode >= 0, self._share, 0.0), np.ones(STRETCH)
+        super().__init__(Interval(lasting=burst, gap=gap, share=share))
 
 
-class Sequence(Schedule):
+class Sequence(_OneInterval):
     """Objects come one after the other, each seen several times in a row; some of them are OOD.
 
     Where the workload has groups (the frames of a track), the views are one group's, in order; else they
@@ -191,30 +137,13 @@ class Sequence(Schedule):
 
     Examples
     --------
-    >>> plan = next(Sequence(views=3, share=0.5).stretches(seed=0))
-    >>> bool((plan.is_ood[0:3] == plan.is_ood[0]).all())
-    True
+    >>> Sequence(views=3, share=0.5).views
+    3
     """
+
+    each_object = True
 
     def __init__(self, *, views: int = 10, share: float = 0.2) -> None:
         check_number("views", views, low=1, whole=True)
-        check_number("share", share, above=0, high=1)
-        self.objects, self._share = views, share
-
-    def stretches(self, seed: int) -> Iterator[Stretch]:
-        """Plan object by object: all views of one are alike OOD or not."""
-        rng = generator(seed, "stream", "objects")
-        at_a_time, episodes = max(STRETCH // self.objects, 1), 0
-        while True:
-            chosen = rng.random(at_a_time) < self._share
-            number = np.where(chosen, episodes + np.cumsum(chosen) - 1, -1)
-            episodes += int(chosen.sum())
-            is_ood = chosen.repeat(self.objects)
-            yield Stretch(is_ood, np.ones(len(is_ood)), number.repeat(self.objects))
-
-
-def _positions() -> Iterator[IntArray]:
-    start = 0
-    while True:
-        yield np.arange(start, start + STRETCH)
-        start += STRETCH
+        super().__init__(Interval(share=share))
+        self.views = views

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farm.api import (
     FAULT_MEASURES,
     JSON,
+    NO_ANSWER,
     Batch,
     BoolArray,
-    Faulted,
+    DrawKeys,
     FloatArray,
     Images,
     IntArray,
@@ -21,61 +23,15 @@ from farm.api import (
     Split,
     StrArray,
     Workload,
+    change_of,
     copies_of,
 )
 from farm.errors import DataError, ExperimentError
 from farm.run.faults import Fault, Generated, generate
+from farm.run.rows import Rows
 
 VIEW_NOISE = 0.02
 """The spread of the sensor noise between views of one object, where a workload has no real ones."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Consecutive instances of a stream, before their images are read.
-
-    `source` 0 is the workload's test split, the others are the faults in order; `index` is the place there.
-    `intensity` scales a fault's severity, `episode` numbers what a monitor should notice (-1: nothing), and
-    `visit` counts how often the instance came before in an endless stream.
-    """
-
-    source: IntArray
-    index: IntArray
-    intensity: FloatArray
-    episode: IntArray
-    visit: IntArray
-    again: BoolArray
-    """Where an image is shown as a further view of its object: it gets a little sensor noise of its own."""
-    whole: tuple[IntArray, IntArray] | None = None
-    """Source and index of all rows of a stream without time, of which these may be a part."""
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    @classmethod
-    def plain(cls, source: IntArray, index: IntArray) -> Rows:
-        """Make rows of a stream without time: full severity, no episodes, each instance once."""
-        n = len(source)
-        nothing = np.zeros(n, dtype=np.int64)
-        return cls(source, index, np.ones(n), np.full(n, -1), nothing, nothing > 0, (source, index))
-
-    def part(self, start: int, stop: int) -> Rows:
-        """Cut out consecutive rows."""
-        return replace(self, **{name: getattr(self, name)[start:stop] for name in _COLUMNS})
-
-    def at(self, places: IntArray) -> Rows:
-        """Return some of the rows, in this order."""
-        return replace(self, **{name: getattr(self, name)[places] for name in _COLUMNS})
-
-    def with_next(self, rows: Rows) -> Rows:
-        """Put the rows that come next behind these."""
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(self, name), getattr(rows, name)]) for name in _COLUMNS
-        }
-        return replace(self, **joined)
-
-
-_COLUMNS = ("source", "index", "intensity", "episode", "visit", "again")
 
 
 @dataclass(frozen=True)
@@ -92,7 +48,9 @@ class Sources:
 
     workload: Workload
     faults: Sequence[Fault] = ()
-    everywhere: Sequence[Fault] = field(default=())
+    everywhere: Sequence[Fault] = ()
+    timed: bool = False
+    """Whether it is for a stream with time, where a fault's draw may last."""
     _generated: dict[int, Generated] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What dear faults made, by their numbers, once it is made."""
 
@@ -125,8 +83,18 @@ class Sources:
 
     @property
     def sizes(self) -> list[int]:
-        """How many instances each source has: the test split, then each fault."""
+        """How many instances there are: in the test split, then of each fault."""
         return [len(self.workload.test), *(len(fault.targets.indices) for fault in self.faults)]
+
+    @cached_property
+    def pools(self) -> Sequence[int]:
+        """Where each fault's images come from, the test split's first: 0 where it changes test instances."""
+        test = self.workload.test
+        own = [
+            fault.targets.split is not test or not np.array_equal(fault.targets.indices, np.arange(len(test)))
+            for fault in self.faults
+        ]
+        return [0, *(number if its_own else 0 for number, its_own in enumerate(own, 1))]
 
     @property
     def uses_classifier(self) -> bool:
@@ -139,8 +107,8 @@ class Sources:
         """What made the instances."""
         return {
             "workload_hash": self.workload.test.content_hash,
-            "faults": [fault.provenance for fault in self.faults],
-            "everywhere": [fault.provenance for fault in self.everywhere],
+            "faults": [fault.provenance(timed=self.timed) for fault in self.faults],
+            "everywhere": [fault.provenance(timed=self.timed) for fault in self.everywhere],
         }
 
     def guard(self, workload: Workload) -> None:
@@ -169,87 +137,156 @@ class Sources:
 
     def batch(self, rows: Rows) -> Batch:
         """Read and fault the images of some rows."""
-        self._generate(rows)
-        n = len(rows)
-        test = self.workload.test
-        text = {name: np.full(n, "", dtype=object) for name in ("ids", "track", "category", "faultload")}
-        text["workload"] = np.full(n, self.workload.name, dtype=object)
-        images = np.empty((n, *self.workload.shape), dtype=np.float32)
-        labels = np.empty(n, dtype=np.int64)
-        numbers = {name: np.full(n, np.nan) for name in ("severity", *FAULT_MEASURES)}
-        own = np.flatnonzero(rows.source == 0)
-        chosen = rows.index[own]
-        images[own], labels[own] = _viewed(test, chosen, rows, own), test.labels[chosen]
-        text["ids"][own], text["track"][own] = test.ids[chosen], test.groups[chosen]
-        for number, fault in enumerate(self.faults, start=1):
-            at = np.flatnonzero(rows.source == number)
-            if at.size:
-                _put(fault, self._generated.get(number), rows, at, images, labels, text, numbers)
-        again = rows.visit > 0
-        text["ids"][again] = _of_visits(text["ids"][again], rows.visit[again])
+        if rows.whole is not None:
+            self._generate(*rows.whole)
+        made = self._made(rows)
+        if rows.shown is not None:
+            self._show(made, rows, rows.shown)
         for fault in self.everywhere:
-            severity = np.full(n, fault.faultload.check_severity(fault.severity))
-            numbers["success"][:] = np.nan  # of an attack, before its image was changed once more
-            images = fault.faultload.apply(images, labels, text["ids"].astype(str), severity).images
-            text["ids"] = np.array(_fault_ids(text["ids"], fault.faultload.name, severity), dtype=object)
-            ood = rows.source > 0
-            text["faultload"][ood] += f"+{fault.faultload.name}"
+            severity = np.full(len(rows), fault.faultload.check_severity(fault.severity))
+            made.measured["success"][:] = np.nan  # of an attack, before its image was changed once more
+            keys = self._keys(fault, rows, made, np.arange(len(rows)), made.called, np.full(len(rows), -1))
+            faulted = fault.faultload.apply(made.images, made.labels, made.called, severity, keys)
+            made.images = faulted.images
+            made.called = np.array(_fault_ids(made.called, fault.faultload.name, severity))
+            made.faultload[rows.is_ood] += f"+{fault.faultload.name}"
         return Batch(
-            images=images,
-            labels=labels,
-            is_ood=rows.source > 0,
-            severity=numbers.pop("severity"),
-            **{f"fault_{name}": values for name, values in numbers.items()},
+            ids=made.called,
+            images=made.images,
+            labels=made.labels,
+            is_ood=rows.is_ood,
+            category=made.category.astype(str),
+            faultload=made.faultload.astype(str),
+            severity=made.severity,
+            track=made.track,
+            workload=made.workload,
             episode=rows.episode,
-            **{name: values.astype(str) for name, values in text.items()},
+            **{f"fault_{name}": values for name, values in made.measured.items()},
         )
 
-    def _generate(self, rows: Rows) -> None:
+    def _made(self, rows: Rows) -> _Made:
+        """Read the images of some rows, and apply to each the faults that act upon it, one after another."""
+        made = self._unfaulted(rows)
+        clean = made.images.copy() if rows.fault.shape[1] > 1 else made.images
+        for column in range(rows.fault.shape[1]):
+            acting = rows.fault[:, column]
+            for number in np.unique(acting[acting > 0]).tolist():
+                self._act(number, np.flatnonzero(acting == number), column, rows, made)
+        several = np.flatnonzero((rows.fault > 0).sum(axis=1) > 1)
+        if several.size:
+            made.severity[several] = made.measured["success"][several] = np.nan
+            for name, values in change_of(clean[several], made.images[several]).items():
+                made.measured[name][several] = values
+        again = rows.visit > 0
+        made.called = _of_visits(made.called, rows.visit, again)
+        return made
+
+    def _unfaulted(self, rows: Rows) -> _Made:
+        """Read images as they come from the test split, or from where a fault takes them."""
+        n, shape = len(rows), self.workload.shape
+        names = {name: np.full(n, "", dtype=object) for name in ("ids", "track", "workload")}
+        images, labels = np.empty((n, *shape), dtype=np.float32), np.empty(n, dtype=np.int64)
+        for pool in np.unique(rows.pool).tolist():
+            at = np.flatnonzero(rows.pool == pool)
+            targets = self.faults[pool - 1].targets if pool else None
+            split = targets.split if targets else self.workload.test
+            places = targets.indices[rows.index[at]] if targets else rows.index[at]
+            images[at], labels[at] = _viewed(split, places, rows, at), split.labels[places]
+            names["ids"][at], names["track"][at] = split.ids[places], split.groups[places]
+            names["workload"][at] = targets.workload if targets else self.workload.name
+        ids = names["ids"].astype(str)
+        return _Made(
+            images=images,
+            labels=labels,
+            ids=_of_visits(ids, rows.visit, rows.visit > 0),
+            called=ids,
+            track=names["track"].astype(str),
+            workload=names["workload"].astype(str),
+            category=np.full(n, "", dtype=object),
+            faultload=np.full(n, "", dtype=object),
+            severity=np.full(n, np.nan),
+            measured={name: np.full(n, np.nan) for name in FAULT_MEASURES},
+        )
+
+    def _act(self, number: int, at: IntArray, column: int, rows: Rows, made: _Made) -> None:
+        """Let one fault act upon some of the instances."""
+        fault, name = self.faults[number - 1], self.faults[number - 1].faultload.name
+        targets, index = fault.targets, rows.index[at]
+        severity = fault.faultload.check_severity(fault.severity) * rows.intensity[at, column]
+        first = made.faultload[at] == ""
+        labels, category = made.labels[at], np.full(len(at), targets.category[0], dtype=object)
+        # Images that another fault brought are none of this one's targets; what brings some acts first.
+        own = rows.pool[at] == self.pools[number]
+        labels[own], category[own] = targets.labels[index[own]], targets.category[index[own]]
+        lost = ~first & (made.labels[at] == NO_ANSWER)
+        labels[lost | (targets.labels == NO_ANSWER).all()] = NO_ANSWER
+        if (generated := self._generated.get(number)) is not None:
+            faulted = generated.read(index)
+        else:
+            keys = self._keys(fault, rows, made, at, made.ids[at], rows.coming[at, column])
+            faulted = fault.faultload.apply(made.images[at], labels, made.ids[at], severity, keys)
+        made.images[at], made.labels[at] = faulted.images, faulted.labels
+        made.called = made.called.astype(object)
+        made.called[at] = _fault_ids(made.called[at], name, severity)
+        made.called = made.called.astype(str)
+        made.category[at] = np.where(first, category, made.category[at])
+        made.faultload[at] = np.where(first, name, made.faultload[at] + f"+{name}")
+        made.severity[at] = severity
+        for measure, values in faulted.measured.items():
+            made.measured[measure][at] = values
+
+    def _keys(
+        self, fault: Fault, rows: Rows, made: _Made, at: IntArray, ids: StrArray, coming: IntArray
+    ) -> DrawKeys:
+        """Say what a fault's random numbers are keyed by, for as long as a draw of it lasts."""
+        coherence = fault.lasting(timed=self.timed)
+        if coherence == "instance":
+            return DrawKeys(ids)
+        if coherence == "track" and not self.timed:
+            return DrawKeys(np.char.add("track ", made.track[at]))
+        if coherence == "track":
+            return DrawKeys(_named("object", rows.pool[at], rows.object[at]))
+        if coherence == "episode":
+            return DrawKeys(_named("coming", coming))
+        step, rest = np.divmod(rows.position[at], fault.drift)
+        return DrawKeys(_named("time", coming, step), _named("time", coming, step + 1), rest / fault.drift)
+
+    def _show(self, made: _Made, rows: Rows, shown: Rows) -> None:
+        """Put in the place of some images what the camera shows instead: another instant of the stream."""
+        other = np.flatnonzero(shown.position != rows.position)
+        before = made.images[other]
+        made.images[other] = self._made(shown.at(other)).images
+        for name, values in change_of(before, made.images[other]).items():
+            made.measured[name][other] = values
+
+    def _generate(self, acting: IntArray, index: IntArray) -> None:
         """Make what dear faults make of a stream without time, unless it is made."""
-        if rows.whole is None:
-            return
         for number, fault in enumerate(self.faults, start=1):
             if fault.faultload.uses_classifier and number not in self._generated:
-                source, index = rows.whole
-                drawn = np.sort(index[source == number])
-                self._generated[number] = generate(fault, drawn)
+                self._generated[number] = generate(fault, np.sort(index[acting == number]))
 
 
-def _put(
-    fault: Fault,
-    generated: Generated | None,
-    rows: Rows,
-    at: IntArray,
-    images: np.ndarray,
-    labels: IntArray,
-    text: Mapping[str, np.ndarray],
-    numbers: Mapping[str, FloatArray],
-) -> None:
-    """Fill in the instances that one fault makes."""
-    targets, name = fault.targets, fault.faultload.name
-    which = rows.index[at]
-    indices = targets.indices[which]
-    severity = fault.faultload.check_severity(fault.severity) * rows.intensity[at]
-    faulted = generated.read(which) if generated else _applied(fault, rows, at, severity)
-    images[at], labels[at] = faulted.images, faulted.labels
-    text["ids"][at] = _fault_ids(targets.split.ids[indices], name, severity)
-    text["track"][at], text["workload"][at] = targets.split.groups[indices], targets.workload
-    text["category"][at], text["faultload"][at] = targets.category[which], name
-    numbers["severity"][at] = severity
-    for measure, values in faulted.measured.items():
-        numbers[measure][at] = values
+@dataclass
+class _Made:
+    """Instances while faults act upon them, one after another."""
+
+    images: Images
+    labels: IntArray
+    ids: StrArray
+    """What faults know them by: with the visit, where they come again."""
+    called: StrArray
+    """What readouts call them: with the faults, too."""
+    track: StrArray
+    workload: StrArray
+    category: NDArray[np.object_]
+    faultload: NDArray[np.object_]
+    severity: FloatArray
+    measured: Mapping[str, FloatArray]
 
 
-def _applied(fault: Fault, rows: Rows, at: IntArray, severity: FloatArray) -> Faulted:
-    """Apply a fault to the instances of some rows."""
-    targets, which = fault.targets, rows.index[at]
-    indices = targets.indices[which]
-    # Another visit of the same instance draws other noise.
-    keys = targets.split.ids[indices].astype(object)
-    again = rows.visit[at] > 0
-    keys[again] = _of_visits(keys[again], rows.visit[at][again])
-    images = _viewed(targets.split, indices, rows, at)
-    return fault.faultload.apply(images, targets.labels[which], keys.astype(str), severity)
+def _named(what: str, *numbers: IntArray) -> StrArray:
+    rows = zip(*numbers, strict=True)
+    return np.array([f"{what} {':'.join(map(str, row))}" for row in rows])
 
 
 def _viewed(split: Split, indices: IntArray, rows: Rows, at: IntArray) -> Images:
@@ -257,15 +294,20 @@ def _viewed(split: Split, indices: IntArray, rows: Rows, at: IntArray) -> Images
     images = split.images.read(indices)
     again = np.flatnonzero(rows.again[at])
     if again.size:
-        keys = _of_visits(split.ids[indices[again]], rows.visit[at[again]])
-        noise = PerInstance(0, "view", np.array(keys)).normal(*images.shape[1:])
+        visits = rows.visit[at[again]]
+        keys = _of_visits(split.ids[indices[again]], visits, visits > 0)
+        noise = PerInstance(0, "view", keys).normal(*images.shape[1:])
         images[again] = np.clip(images[again] + np.float32(VIEW_NOISE) * noise, 0, 1)
     return images
 
 
-def _of_visits(ids: np.ndarray, visits: IntArray) -> list[str]:
+def _of_visits(ids: StrArray, visits: IntArray, again: BoolArray) -> StrArray:
     """Say of instances that come again which visit it is."""
-    return [f"{i}~{visit}" for i, visit in zip(ids, visits, strict=True)]
+    if not again.any():
+        return ids
+    named = ids.astype(object)
+    named[again] = [f"{i}~{visit}" for i, visit in zip(ids[again], visits[again], strict=True)]
+    return named.astype(str)
 
 
 def check_positions(positions: IntArray, length: int | None) -> IntArray:
@@ -293,7 +335,7 @@ def check_unseen(
                 )
 
 
-def _fault_ids(ids: np.ndarray, faultload: str, severity: FloatArray) -> list[str]:
+def _fault_ids(ids: StrArray, faultload: str, severity: FloatArray) -> list[str]:
     """An ID instance may stand in the stream beside its faulted self; both need an id of their own."""
     levels, which = np.unique(severity, return_inverse=True)
     endings = [f"|{faultload}" + ("" if np.isnan(level) else f"@{level:g}") for level in levels]

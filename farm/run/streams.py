@@ -1,14 +1,9 @@
-"""Streams that are drawn from sources.
-
-Without time: every instance once, at a given share, shuffled or one source after the other. With time: a
-schedule says when faults come, and instances are drawn pass by pass.
-"""
+"""Streams without time: every instance once, at a given share, shuffled or one source after the other."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
 
 import numpy as np
 
@@ -17,7 +12,6 @@ from farm.api import (
     ORDERS,
     Batch,
     IntArray,
-    Schedule,
     Workload,
     check_choice,
     check_number,
@@ -25,7 +19,8 @@ from farm.api import (
 )
 from farm.errors import ExperimentError
 from farm.run.faults import Fault
-from farm.run.sources import Rows, Sources, check_positions
+from farm.run.rows import Rows
+from farm.run.sources import Sources, check_positions
 
 
 class FromSources:
@@ -85,6 +80,8 @@ class BenchmarkStream(FromSources):
             check_number("stream.ood_share", ood_share, low=0, high=1)
         if length is not None:
             check_number("stream.length", length, low=1, whole=True)
+        for fault in (*faults, *everywhere):
+            check_untimed(fault)
         self._sources = Sources(workload, faults, everywhere)
         n_id, *n_faults = self._sources.sizes
         shares = [fault.share for fault in faults]
@@ -98,11 +95,11 @@ class BenchmarkStream(FromSources):
         for number, (size, take) in enumerate(zip((n_id, *n_faults), (take_id, *takes), strict=True)):
             drawn = _draw(generator(seed, "stream", "source", number), size, take)
             parts.append((np.full(len(drawn), number), drawn))
-        source, index = (np.concatenate(column) for column in zip(*parts, strict=True))
+        acting, index = (np.concatenate(column) for column in zip(*parts, strict=True))
         if order == "shuffled":
-            mixed = generator(seed, "stream", "order").permutation(len(source))
-            source, index = source[mixed], index[mixed]
-        self._rows = Rows.plain(source, index)
+            mixed = generator(seed, "stream", "order").permutation(len(acting))
+            acting, index = acting[mixed], index[mixed]
+        self._rows = Rows.plain(acting, np.array(self._sources.pools)[acting], index)
         self._order, self._asked_share, self._seed = order, ood_share, seed
         self.guard(workload)
 
@@ -124,7 +121,7 @@ class BenchmarkStream(FromSources):
     @property
     def n_ood(self) -> int:
         """How many of them are OOD."""
-        return int((self._rows.source > 0).sum())
+        return int(self._rows.is_ood.sum())
 
     @property
     def provenance(self) -> Mapping[str, JSON]:
@@ -150,143 +147,18 @@ class BenchmarkStream(FromSources):
         return self._sources.batch(self._rows.at(check_positions(positions, self.length)))
 
 
-class TimedStream(FromSources):
-    """A stream whose faults come by a schedule, finite or endless, with constant memory.
-
-    Every instance of a source comes once before any comes again (object by object where views of one come
-    in a row); from its second visit on an instance's id ends in `~1`, `~2`, ... and faults draw other noise.
-
-    Parameters
-    ----------
-    workload
-        Gives the ID instances: its test split, nothing else.
-    faults
-        Give the OOD instances, each its share of them.
-    schedule
-        Says when faults come.
-    everywhere
-        Faults that are applied to ID and OOD instances alike.
-    length
-        How many instances; None has no end.
-    seed
-        The experiment's seed.
-    """
-
-    def __init__(
-        self,
-        workload: Workload,
-        *faults: Fault,
-        schedule: Schedule,
-        everywhere: Sequence[Fault] = (),
-        length: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        if length is not None:
-            check_number("stream.length", length, low=1, whole=True)
-        if not faults:
-            raise ExperimentError(f"stream.order is '{schedule.name}', but no faultload is named; name one")
-        for fault in faults:
-            who = f"faultload '{fault.faultload.name}'"
-            if schedule.ramps_severity and not fault.faultload.severities:
-                raise ExperimentError(f"{who} has no severity to ramp; let the ramp be of: share")
-            if fault.faultload.reads_other_instances:
-                raise ExperimentError(
-                    f"{who} takes images from its split's order, not from the stream's; expected a stream "
-                    "without time"
-                )
-        self._sources = Sources(workload, faults, everywhere)
-        self._schedule, self._length, self._seed = schedule, length, seed
-        self.guard(workload)
-
-    @property
-    def length(self) -> int | None:
-        """How many instances there are; None where there is no end."""
-        return self._length
-
-    @property
-    def provenance(self) -> Mapping[str, JSON]:
-        """What made this stream."""
-        return {
-            "order": self._schedule.recipe,
-            "seed": self._seed,
-            "length": self._length,
-            **self._sources.provenance,
-        }
-
-    def batches(self, size: int) -> Iterator[Batch]:
-        """Yield batches of at most this many instances, from the start."""
-        left = self._length
-        for rows in _regrouped(self._rows(), size):
-            now = rows if left is None else rows.part(0, left)
-            yield self._sources.batch(now)
-            if left is not None:
-                left -= len(now)
-                if left <= 0:
-                    return
-
-    def at(self, positions: IntArray) -> Batch:
-        """Return some instances by their places in the stream, just as they come, in any order.
-
-        All that comes before is drawn once more, without its images. An attack is applied to these instances
-        together, where in the stream it was to those of a batch: its last bits may be others.
-        """
-        wanted, places = np.unique(check_positions(positions, self._length), return_inverse=True)
-        found: Rows | None = None
-        start = 0
-        for rows in self._rows():
-            inside = wanted[(wanted >= start) & (wanted < start + len(rows))] - start
-            found = rows.at(inside) if found is None else found.with_next(rows.at(inside))
-            start += len(rows)
-            if start > wanted.max(initial=-1):
-                break
-        assert found is not None, "a stream with time has instances"
-        return self._sources.batch(found.at(places))
-
-    def _rows(self) -> Iterator[Rows]:
-        faults = self._sources.faults
-        shares = np.cumsum([fault.share for fault in faults]) / sum(fault.share for fault in faults)
-        shares[-1] = 1.0  # whatever rounding made of it
-        queues = [self._queue(number) for number in range(len(faults) + 1)]
-        views = self._schedule.objects
-        for stretch_number, plan in enumerate(self._schedule.stretches(self._seed)):
-            chance = generator(self._seed, "stream", "which fault", stretch_number).random(len(plan.is_ood))
-            chance = chance[::views].repeat(views)[: len(chance)]
-            source = np.where(plan.is_ood, 1 + np.searchsorted(shares, chance, side="right"), 0)
-            index = np.empty(len(source), dtype=np.int64)
-            visit = np.empty(len(source), dtype=np.int64)
-            for number, queue in enumerate(queues):
-                at = np.flatnonzero(source == number)
-                drawn = [next(queue) for _ in at]
-                index[at], visit[at] = np.array(drawn, dtype=np.int64).reshape(-1, 2).T
-            yield Rows(source, index, plan.intensity, plan.episode, visit, visit % views > 0)
-
-    def _queue(self, number: int) -> Iterator[tuple[int, int]]:
-        """Return (place, visit) of a source's instances for ever, each pass in another order."""
-        size = self._sources.sizes[number]
-        views = self._schedule.objects
-        for turn in count():
-            rng = generator(self._seed, "stream", "pass", number, turn)
-            if views == 1:
-                yield from ((int(i), turn) for i in rng.permutation(size))
-                continue
-            for track in self._objects(number, rng):
-                # Of a long track some part; one that is too short is seen again from its start.
-                start = int(rng.integers(0, max(len(track) - views, 0) + 1))
-                frames = track[start : start + views]
-                for view in range(views):
-                    yield int(frames[view % len(frames)]), turn * views + view // len(frames)
-
-    def _objects(self, number: int, rng: np.random.Generator) -> Iterator[IntArray]:
-        if number == 0:
-            groups = self._sources.workload.test.groups
-        else:
-            targets = self._sources.faults[number - 1].targets
-            groups = targets.split.groups[targets.indices]
-        _, group = np.unique(groups, return_inverse=True)
-        order = np.argsort(group, kind="stable")
-        tracks = np.split(order, np.cumsum(np.bincount(group))[:-1])
-        for i in rng.permutation(len(tracks)):
-            yield tracks[i]
+def check_untimed(fault: Fault) -> None:
+    """Raise where a fault needs a stream with time."""
+    who = f"faultload '{fault.faultload.name}'"
+    if fault.coherence in ("episode", "drifting"):
+        raise ExperimentError(
+            f"{who}: coherence is '{fault.coherence}'; in a stream without time expected instance or track"
+        )
+    if fault.faultload.lags:
+        raise ExperimentError(
+            f"{who} shows other instants of the stream; expected a stream with time, such as stream.order: "
+            "{name: recurring}"
+        )
 
 
 def _counts(n_id: int, n_ood: int, share: float | None, length: int | None) -> tuple[int, int]:
@@ -332,15 +204,3 @@ def _portions(take: int, sizes: Sequence[int], shares: Sequence[float]) -> list[
 def _draw(rng: np.random.Generator, n: int, take: int) -> IntArray:
     """Draw without replacement, keeping the original order."""
     return np.sort(rng.permutation(n)[:take])
-
-
-def _regrouped(stretches: Iterator[Rows], size: int) -> Iterator[Rows]:
-    """Cut stretches of any length into runs of one size."""
-    held: Rows | None = None
-    for rows in stretches:
-        held = rows if held is None else held.with_next(rows)
-        start = 0
-        while len(held) - start >= size:
-            yield held.part(start, start + size)
-            start += size
-        held = held.part(start, len(held))

@@ -44,8 +44,9 @@ from farm.run.fitting import fit_monitors
 from farm.run.pictures import PictureMaker
 from farm.run.recorder import Recorder, cannot_tell, run_record
 from farm.run.shared import CallObserver, Recent
-from farm.run.streams import BenchmarkStream, TimedStream
+from farm.run.streams import BenchmarkStream
 from farm.run.system import SystemUnderTest
+from farm.run.timed import TimedStream
 from farm.store.cache import DiskCache
 from farm.store.component_cache import ComponentCache, load_workload
 from farm.store.fitted import FittedMonitors
@@ -282,6 +283,7 @@ class Testbed:
         order: Named | OrderSpec | Schedule = "shuffled",
         ood_share: float | None = None,
         length: int | None = None,
+        frame_rate: float | None = None,
     ) -> BenchmarkStream | TimedStream:
         """Make a stream of ID test instances and, with faultloads, of OOD ones.
 
@@ -293,22 +295,28 @@ class Testbed:
         if faultload is not None:
             single = isinstance(faultload, str | Mapping | Faultload | FaultSpec | PlannedFault)
             named = [faultload] if single else cast(Sequence[Any], faultload)
-        faults: list[Fault] = []
-        everywhere: list[Fault] = []
-        ood_images = partial(self.ood_images, like=workload.shape)
-        for planned in (planned_fault(one, severity) for one in named):
-            context = FaultContext(workload, workload.test, classifier, ood_images, self.context)
-            with limited_threads(self.context.threads):
-                targets = planned.rule.prepare(context)
-            model = self._source_of(classifier)
-            fault = Fault(planned.rule, targets, planned.severity, planned.share, context, model)
-            (everywhere if planned.both else faults).append(fault)
+        planned = [planned_fault(one, severity) for one in named]
+        faults = [self._fault(one, workload, classifier) for one in planned if not one.both]
+        everywhere = [self._fault(one, workload, classifier) for one in planned if one.both]
         schedule = order if isinstance(order, Schedule) else make_order(order)
         seed = self.context.seed
         if isinstance(schedule, Schedule):
+            once: dict[str, Fault] = {}  # what several intervals name is one fault
+            for one in (one for interval in schedule.intervals for one in interval.faults):
+                if repr(one) not in once:
+                    once[repr(one)] = self._fault(planned_fault(one), workload, classifier)
             return TimedStream(
-                workload, *faults, schedule=schedule, everywhere=everywhere, length=length, seed=seed
+                workload,
+                *faults,
+                schedule=schedule,
+                named=[[once[repr(one)] for one in interval.faults] for interval in schedule.intervals],
+                everywhere=everywhere,
+                length=length,
+                frame_rate=frame_rate,
+                seed=seed,
             )
+        if frame_rate is not None:
+            raise ExperimentError(f"stream.frame_rate is {frame_rate:g}, but a {schedule} stream has no time")
         made = BenchmarkStream(
             workload,
             *faults,
@@ -321,6 +329,23 @@ class Testbed:
         if made.shortened:
             self.progress.note(made.shortened)
         return made
+
+    def _fault(self, planned: PlannedFault, workload: Workload, classifier: Classifier) -> Fault:
+        """Prepare a faultload."""
+        ood_images = partial(self.ood_images, like=workload.shape)
+        context = FaultContext(workload, workload.test, classifier, ood_images, self.context)
+        with limited_threads(self.context.threads):
+            targets = planned.rule.prepare(context)
+        return Fault(
+            planned.rule,
+            targets,
+            planned.severity,
+            planned.share,
+            context,
+            self._source_of(classifier),
+            planned.coherence,
+            planned.drift,
+        )
 
     def run(
         self,

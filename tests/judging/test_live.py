@@ -11,9 +11,9 @@ from farm.measures.along_time import Episodes, Window
 from farm.report.terminal import live_table, sparkline
 from farm.run.faults import Fault
 from farm.run.schedules import Recurring
-from farm.run.streams import TimedStream
 from farm.run.system import SystemUnderTest
 from farm.run.testbed import Testbed
+from farm.run.timed import TimedStream
 from farm.testing.fakes import FakeFaultload, FakeMonitor
 from tests.wording import same_text
 

@@ -25,9 +25,10 @@ from farm.run.execution import assemble, run_experiment
 from farm.run.faults import Fault, chunk_size, generate
 from farm.run.loading import importable
 from farm.run.schedules import Onset
-from farm.run.streams import BenchmarkStream, TimedStream
+from farm.run.streams import BenchmarkStream
 from farm.run.system import SystemUnderTest
 from farm.run.testbed import Testbed
+from farm.run.timed import TimedStream
 from farm.store.cache import DiskCache
 from farm.store.readouts import TIME_COLUMNS
 from farm.testing.fakes import TinyModel

@@ -11,7 +11,7 @@ import pytest
 from farm.api import NO_ANSWER, Context, FaultContext, FaultTargets, Schedule, Stretch, generator
 from farm.run.faults import Fault
 from farm.run.schedules import Onset, Recurring, Sequence
-from farm.run.streams import TimedStream
+from farm.run.timed import TimedStream
 from farm.testing.fakes import FakeFaultload, tiny_workload
 
 

@@ -15,8 +15,9 @@ from farm.errors import ExperimentError
 from farm.run.builder import make_order
 from farm.run.faults import Fault
 from farm.run.schedules import Onset, Ramp, Recurring, Sequence
-from farm.run.streams import BenchmarkStream, TimedStream
+from farm.run.streams import BenchmarkStream
 from farm.run.testbed import Testbed
+from farm.run.timed import TimedStream
 from farm.testing.fakes import FakeFaultload, TinyModel, TinySource
 from tests.wording import refused
 

@@ -1,0 +1,150 @@
+"""Streams with time: faults come by a schedule over objects that pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from farm.api import JSON, Batch, IntArray, Schedule, Workload, check_number
+from farm.errors import ExperimentError
+from farm.run.faults import Fault
+from farm.run.rows import Rows
+from farm.run.scene import Scene
+from farm.run.sources import Sources, check_positions
+from farm.run.streams import FromSources
+
+
+class TimedStream(FromSources):
+    """A stream whose faults come by a schedule, finite or endless, with constant memory.
+
+    Every object of a source passes once before any passes again; from its second visit on an instance's id
+    ends in `~1`, `~2`, ... and faults whose draws last for one instance draw other ones.
+
+    Parameters
+    ----------
+    workload
+        Gives the ID instances: its test split, nothing else.
+    faults
+        Give the OOD instances, each its share of them, in intervals that name no faults of their own.
+    schedule
+        Says when faults come.
+    named
+        The faults of each interval that names some.
+    everywhere
+        Faults that are applied to ID and OOD instances alike.
+    length
+        How many instances; None has no end.
+    frame_rate
+        Instances a second, where that means something.
+    seed
+        The experiment's seed.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        *faults: Fault,
+        schedule: Schedule,
+        named: Sequence[Sequence[Fault]] = (),
+        everywhere: Sequence[Fault] = (),
+        length: int | None = None,
+        frame_rate: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        if length is not None:
+            check_number("stream.length", length, low=1, whole=True)
+        if frame_rate is not None:
+            check_number("stream.frame_rate", frame_rate, above=0)
+        named = named or [()] * len(schedule.intervals)
+        _check(schedule, faults, named)
+        together = list(faults)
+        for fault in (one for own in named for one in own):
+            if not any(fault is known for known in together):
+                together.append(fault)
+        self._sources = Sources(workload, together, everywhere, timed=True)
+        numbers = {id(fault): number for number, fault in enumerate(together, 1)}
+        own = [[numbers[id(fault)] for fault in interval] for interval in named]
+        self._scene = Scene(self._sources, schedule, own, len(faults), seed)
+        self._schedule, self._length, self._seed = schedule, length, seed
+        self._frame_rate = frame_rate
+        self.guard(workload)
+
+    @property
+    def length(self) -> int | None:
+        """How many instances there are; None where there is no end."""
+        return self._length
+
+    @property
+    def provenance(self) -> Mapping[str, JSON]:
+        """What made this stream."""
+        return {
+            "order": self._schedule.recipe,
+            "seed": self._seed,
+            "length": self._length,
+            "frame_rate": self._frame_rate,
+            **self._sources.provenance,
+        }
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield batches of at most this many instances, from the start."""
+        left = self._length
+        for rows in _regrouped(self._scene.rows(), size):
+            now = rows if left is None else rows.part(0, left)
+            yield self._sources.batch(now)
+            if left is not None:
+                left -= len(now)
+                if left <= 0:
+                    return
+
+    def at(self, positions: IntArray) -> Batch:
+        """Return some instances by their places in the stream, just as they come, in any order.
+
+        All that comes before is planned once more, without its images. An attack is applied to these
+        instances together, where in the stream it was to those of a batch: its last bits may be others.
+        """
+        wanted, places = np.unique(check_positions(positions, self._length), return_inverse=True)
+        found: Rows | None = None
+        start = 0
+        for rows in self._scene.rows():
+            inside = wanted[(wanted >= start) & (wanted < start + len(rows))] - start
+            found = rows.at(inside) if found is None else found.with_next(rows.at(inside))
+            start += len(rows)
+            if start > wanted.max(initial=-1):
+                break
+        assert found is not None, "a stream with time has instances"
+        return self._sources.batch(found.at(places))
+
+
+def _check(schedule: Schedule, faults: Sequence[Fault], named: Sequence[Sequence[Fault]]) -> None:
+    """Raise where an interval has no fault, or one that cannot act in a stream with time."""
+    unnamed = [interval for interval, own in enumerate(named) if not own]
+    if unnamed and not faults:
+        raise ExperimentError(f"stream.order is '{schedule.name}', but no faultload is named; name one")
+    if faults and not unnamed:
+        raise ExperimentError(
+            f"faultload '{faults[0].faultload.name}' would never act: every interval of stream.order "
+            f"'{schedule.name}' names its own faults; take the faultload out, or the faults of an interval"
+        )
+    for interval, own in zip(schedule.intervals, named, strict=True):
+        for fault in own or faults:
+            who = f"faultload '{fault.faultload.name}'"
+            if interval.ramps_severity and not fault.faultload.severities:
+                raise ExperimentError(f"{who} has no severity to ramp; let the ramp be of: share")
+            if fault.faultload.reads_other_instances:
+                raise ExperimentError(
+                    f"{who} takes images from its split's order, not from the stream's; expected a stream "
+                    "without time, or frozen-frame, delayed-frame or dropped-frame"
+                )
+
+
+def _regrouped(stretches: Iterator[Rows], size: int) -> Iterator[Rows]:
+    """Cut stretches of any length into runs of one size."""
+    held: Rows | None = None
+    for rows in stretches:
+        held = rows if held is None else held.with_next(rows)
+        start = 0
+        while len(held) - start >= size:
+            yield held.part(start, start + size)
+            start += size
+        held = held.part(start, len(held))

@@ -21,7 +21,7 @@ from farm.campaign.expanding import Cell, expand
 from farm.campaign.jobs import Limits
 from farm.config.experiment import Experiment, Settings, experiment_of
 from farm.config.explaining import explain
-from farm.config.files import PLURALS, Written, all_listed, listed
+from farm.config.files import PLURALS, Written, all_listed, listed, with_scenario
 from farm.config.specs import NO_FAULT, ComponentSpec, FaultSpec, Strict, as_faults
 from farm.errors import ExperimentError, UserError
 from farm.run.loading import written
@@ -213,6 +213,8 @@ def _campaign_of(written: Written) -> Campaign:
     places: dict[str, list[str]] = {}
     if "faultload" in values:
         values["faultload"] = listed(values["faultload"], written.folder)
+    if "stream" in values:
+        values["stream"] = with_scenario(values["stream"], written.folder)
     if isinstance(values.get("faultloads"), list):
         items = [all_listed(item, written.folder) for item in values["faultloads"]]
         values["faultloads"] = [fault for item in items for _, fault in item]

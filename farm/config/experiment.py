@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from farm import api
 from farm.api import ORDERS
 from farm.config.explaining import explain
-from farm.config.files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed
+from farm.config.files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed, with_scenario
 from farm.config.specs import (
     CalibrationSpec,
     ComponentSpec,
@@ -121,8 +121,11 @@ def single_experiment(written: Written) -> Experiment:
 
 def experiment_of(written: Written) -> Experiment:
     """Turn what a file says into a typed experiment, with the faults of the lists that it points at."""
-    faultload = listed(written.values.get("faultload"), written.folder)
-    return parse_experiment(written.values | {"faultload": faultload}, str(written.path))
+    values = dict(written.values)
+    values["faultload"] = listed(values.get("faultload"), written.folder)
+    if "stream" in values:
+        values["stream"] = with_scenario(values["stream"], written.folder)
+    return parse_experiment(values, str(written.path))
 
 
 def parse_experiment(values: Mapping[str, Any], where: str) -> Experiment:

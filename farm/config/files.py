@@ -111,6 +111,22 @@ def listed(faultload: Any, folder: Path) -> Any:
     return _entry(faultload, entry, entries[entry])
 
 
+def with_scenario(stream: Any, folder: Path) -> Any:
+    """Replace `order: {name: scenario, file: FILE}` by what the file says, so that a record needs no file.
+
+    Its `frame_rate` is the stream's, unless that says another.
+    """
+    order = stream.get("order") if isinstance(stream, dict) else None
+    if not isinstance(order, dict) or order.get("name") != "scenario" or "file" not in order:
+        return stream
+    if more := sorted(set(order) - {"name", "file", "as"}):
+        raise ExperimentError(f"stream.order: a scenario's file says all of it; take out {', '.join(more)}")
+    said = _mapping(folder / str(order["file"]))
+    said.pop("description", None)
+    rate = {"frame_rate": said.pop("frame_rate")} if "frame_rate" in said else {}
+    return {**rate, **stream, "order": {**{key: order[key] for key in order if key != "file"}, **said}}
+
+
 def all_listed(faultload: Any, folder: Path) -> list[tuple[str, Any]]:
     """Replace `{list: FILE}` by all that the file says, and anything else as `listed` does.
 

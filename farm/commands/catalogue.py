@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from farm import api, registry
-from farm.commands.parsing.common import KINDS
+from farm.commands.parsing.common import KINDS, SCENARIO
 from farm.config.yaml_reading import override
 from farm.errors import DataError, ExperimentError, StorageError
 from farm.registry import Kind
@@ -46,6 +46,10 @@ def list_components(options: argparse.Namespace) -> int:
 def describe(options: argparse.Namespace) -> int:
     """Tell what a component is, its parameters with defaults, and its reference."""
     with importable(Path.cwd()):
+        if options.kind == SCENARIO:
+            from farm.commands.scenario import describe_scenario
+
+            return describe_scenario(options)
         return _describe(options)
 
 

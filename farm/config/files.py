@@ -67,7 +67,7 @@ def read_written(where: str, overrides: Sequence[str], recorded: Recorded) -> Wr
     if path.suffix == ".json":
         values, folder = recorded(path)
     else:
-        values, folder = _mapping(path), path.parent if path == Path(where) else Path()
+        values, folder = read_mapping(path), path.parent if path == Path(where) else Path()
     values.setdefault("name", re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem))
     for setting in overrides:
         for rival in _RIVALS.get(setting.partition("=")[0], ()):
@@ -121,7 +121,7 @@ def with_scenario(stream: Any, folder: Path) -> Any:
         return stream
     if more := sorted(set(order) - {"name", "file", "as"}):
         raise ExperimentError(f"stream.order: a scenario's file says all of it; take out {', '.join(more)}")
-    said = _mapping(folder / str(order["file"]))
+    said = read_mapping(folder / str(order["file"]))
     said.pop("description", None)
     rate = {"frame_rate": said.pop("frame_rate")} if "frame_rate" in said else {}
     return {**rate, **stream, "order": {**{key: order[key] for key in order if key != "file"}, **said}}
@@ -157,10 +157,11 @@ def _entries(faultload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         raise ExperimentError(
             f"faultload: list '{name}' is no file and not shipped; {suggestion(name, known)}"
         )
-    return _mapping(path)
+    return read_mapping(path)
 
 
-def _mapping(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML file of keys and values."""
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:

@@ -116,9 +116,9 @@ def _checked(said: dict[str, Any]) -> Interval:
         raise ParameterError("it comes at random, where rise and fall have no place; leave gap or them out")
     if interval.fall and lasting is None:
         raise ParameterError(f"fall is {interval.fall}, but it never ends; say end or lasting")
-    if interval.rise + interval.fall > (lasting or interval.rise + interval.fall):
+    growth = interval.rise + interval.fall
+    if lasting is not None and growth > lasting:
         raise ParameterError(
-            f"rise and fall take {interval.rise + interval.fall} instances together; expected at most as long "
-            f"as it lasts, which is {lasting}"
+            f"rise and fall take {growth} instances, and it lasts {lasting}; expected no more"
         )
     return interval

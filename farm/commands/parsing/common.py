@@ -15,6 +15,8 @@ KINDS = {
     "workloads": "workload",
     "policies": "policy",
 }
+SCENARIO = "scenario"
+"""What can be described beside components: a file."""
 
 RUNS = "a folder that 'farm run' wrote, a run's or a campaign's; or a log of your own (CSV or Parquet)"
 """What a command reads."""

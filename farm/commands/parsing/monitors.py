@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from farm.commands.parsing.common import KINDS, Commands, command, experiment, formatted, plural
+from farm.commands.parsing.common import KINDS, SCENARIO, Commands, command, experiment, formatted, plural
 
 
 def add_guard(commands: Commands) -> None:
@@ -99,13 +99,17 @@ def add_catalogue(commands: Commands) -> None:
     describe = command(
         commands, "describe", "farm.commands.catalogue:describe", "tell what a component is and takes"
     )
-    singular = list(KINDS.values())
+    singular = [*KINDS.values(), SCENARIO]
     describe.add_argument(
         "kind", choices=singular, type=lambda k: KINDS.get(k, k), metavar="KIND", help=", ".join(singular)
     )
-    describe.add_argument("name", metavar="NAME", help="a registered name, or module:Class")
     describe.add_argument(
-        "--images", metavar="FILE.png", help="load the workload, tell what is in it, and draw samples of it"
+        "name", metavar="NAME", help="a registered name, or module:Class; of a scenario, its file"
+    )
+    describe.add_argument(
+        "--images",
+        metavar="FILE.png",
+        help="load the workload, tell what is in it, and draw samples of it; draw the scenario's timeline",
     )
     describe.add_argument(
         "--set",

@@ -21,6 +21,7 @@ from farm.report.figures.ranks import critical_difference
 from farm.report.figures.scores import MonitorScores, score_distributions
 from farm.report.figures.severity import severity_curves
 from farm.report.figures.style import DARK, VARIABLES, Look
+from farm.report.figures.timeline import PlannedInterval, timeline
 from farm.report.figures.worth import specific_and_overall, trade_off, worth_against_cost
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Calibrated",
     "Look",
     "MonitorScores",
+    "PlannedInterval",
     "ScoreCurves",
     "ScoresOverTime",
     "along_stream",
@@ -48,6 +50,7 @@ __all__ = [
     "score_distributions",
     "severity_curves",
     "specific_and_overall",
+    "timeline",
     "trade_off",
     "worth_against_cost",
 ]

@@ -1,0 +1,133 @@
+"""`farm describe scenario FILE`: what is planned, before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from farm.api import FloatArray, IntArray, Schedule
+from farm.config.files import read_mapping, with_scenario
+from farm.errors import DataError, ExperimentError, UserError
+from farm.report.figures import PlannedInterval, save, timeline
+from farm.run.builder import make_order, planned_fault
+from farm.run.timeline import STRETCH
+
+MOST_EPISODES = 20
+"""So many are told one by one."""
+DEFAULT_LENGTH = 1000
+"""So many instances are shown of a scenario that does not say how long it is."""
+
+
+def describe_scenario(options: argparse.Namespace) -> int:
+    """Check a scenario's file, tell what it plans, and draw it."""
+    path, out = Path(options.name), Path(options.images) if options.images else None
+    if options.set:
+        raise ExperimentError("--set has no effect on a scenario; change its file")
+    if out is not None and out.exists():
+        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    description = str(read_mapping(path).get("description") or "")
+    stream = with_scenario({"order": {"name": "scenario", "file": path.name}}, path.parent)
+    rate = stream.get("frame_rate")
+    schedule = make_order(stream["order"])
+    assert isinstance(schedule, Schedule)
+    for number, interval in enumerate(schedule.intervals):
+        for fault in interval.faults:
+            try:
+                planned_fault(fault)
+            except UserError as error:
+                raise type(error)(f"{path}: intervals.{number}: {error}") from None
+    length = schedule.length or DEFAULT_LENGTH
+    share, intensity, episode = _planned(schedule, length)
+    said = stream["order"]["intervals"]
+    record = {
+        "name": path.stem,
+        "description": description,
+        "length": length,
+        "frame_rate": rate,
+        "intervals": [{**one, "faults": _names(one.get("faults"))} for one in said],
+        "episodes": _episodes(episode),
+    }
+    if options.format == "json":
+        print(json.dumps(record, indent=2))
+    else:
+        print("\n".join(_told(record)))
+    if out is not None:
+        strength = share * intensity
+        intervals = [
+            PlannedInterval(", ".join(one["faults"]), own)
+            for one, own in zip(record["intervals"], strength.T, strict=True)
+        ]
+        save(timeline(intervals, episode, frame_rate=rate, title=description or path.stem), out)
+    return 0
+
+
+def _planned(schedule: Schedule, length: int) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return share, intensity and episode of the first so many instances, as seed 0 has them."""
+    plans = list(islice(schedule.stretches(seed=0), -(-length // STRETCH)))
+    share, intensity, episode = (
+        np.concatenate([getattr(plan, name) for plan in plans])[:length]
+        for name in ("share", "intensity", "episode")
+    )
+    return share, intensity, episode
+
+
+def _names(faults: Any) -> list[str]:
+    """Say what acts in an interval, such as `fog (severity 3)`."""
+    if faults is None:
+        return ["one of the experiment's faults"]
+    told = []
+    for fault in faults if isinstance(faults, list) else [faults]:
+        said: Mapping[str, Any] = {"name": fault} if isinstance(fault, str) else fault
+        level = f" (severity {said['severity']:g})" if "severity" in said else ""
+        told.append(f"{said.get('as') or said['name']}{level}")
+    return told
+
+
+def _episodes(episode: IntArray) -> list[dict[str, int]]:
+    numbers, begin, n = np.unique(episode, return_index=True, return_counts=True)
+    rows = zip(numbers.tolist(), begin.tolist(), n.tolist(), strict=True)
+    return [
+        {"episode": number, "begin": first, "end": first + many}
+        for number, first, many in rows
+        if number >= 0
+    ]
+
+
+def _told(record: Mapping[str, Any]) -> Iterator[str]:
+    n, rate, episodes = record["length"], record["frame_rate"], record["episodes"]
+    yield f"scenario {record['name']}" + (f": {record['description']}" if record["description"] else "")
+    lasts = f", {n / rate:g} s at {rate:g} instances a second" if rate else ""
+    yield f"  {n:,} instances{lasts}; {len(record['intervals'])} intervals, {len(episodes)} episodes"
+    names = [", ".join(one["faults"]) for one in record["intervals"]]
+    for number, (name, one) in enumerate(zip(names, record["intervals"], strict=True)):
+        yield f"  {number}  {name:{max(map(len, names))}}  {_when(one)}"
+    yield from (
+        f"  episode {one['episode']}: instances {one['begin']} to {one['end'] - 1}" for one in episodes[:20]
+    )
+    if len(episodes) > 20:
+        yield f"  and {len(episodes) - 20} more episodes"
+
+
+def _when(one: Mapping[str, Any]) -> str:
+    """Say in words when an interval is there."""
+    begin, lasting = one.get("begin", 0), one.get("lasting")
+    if one.get("gap"):
+        words = f"at random: {lasting} instances on average, {one['gap']} apart"
+    elif one.get("every"):
+        words = f"{lasting} instances from {begin} on, every {one['every']}"
+    elif one.get("end") or lasting:
+        words = f"instances {begin} to {(one.get('end') or begin + lasting) - 1}"
+    else:
+        words = f"from instance {begin} on"
+    share = one.get("share", 1)
+    words += "" if share == 1 else f", upon {share:.0%} of the objects"
+    growth = [
+        f"{word} over {one[key]}" for key, word in (("rise", "grows"), ("fall", "fades")) if one.get(key)
+    ]
+    return words + (f"; its {one.get('of', 'severity')} {' and '.join(growth)}" if growth else "")

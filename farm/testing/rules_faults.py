@@ -102,13 +102,26 @@ def labels_stay_right(trial: FaultTrial) -> None:
 
 @rule(images_stay_images)
 def changes_something(trial: FaultTrial) -> str:
-    """At its highest severity it changes pixels, unless it brings images from elsewhere."""
+    """At its highest severity it changes pixels, unless it brings images from elsewhere; or it lags."""
     if not trial.acts_on_its_own:
         raise NotApplicable("it brings images from elsewhere")
+    if trial.given.lags:
+        return _lags(trial.given)
     moved = np.abs(trial.faulted.images - trial.ready.images(trial.rows)).mean(axis=(1, 2, 3)) > 1e-4
     if not moved.any():
         raise Breach(f"no image of {len(moved)} changes; expected other pixels")
     return f"{int(moved.sum())} of {len(moved)} images change"
+
+
+def _lags(fault: Faultload) -> str:
+    """Ask of a fault that shows earlier instants how far back it goes while it stays."""
+    level = float(fault.severities[-1]) if fault.severities else float("nan")
+    lags = [fault.lag(since, level, lambda place: (place * 7 % 10) / 10) for since in range(20)]
+    if wrong := [lag for lag in lags if type(lag) is not int or lag < 0]:
+        raise Breach(f"it lags by {wrong[0]!r} instants; expected a whole number of at least 0")
+    if not any(lags):
+        raise Breach("it never shows an earlier instant; expected some")
+    return f"it lags by up to {max(lags)} instants"
 
 
 @rule(images_stay_images)

@@ -96,7 +96,10 @@ class Saturate(ImageNetC):
     [0.8, 0.68, 0.68]
     """
 
-    not_monotone = "its first two published levels take colour away, the others add some"
+    not_monotone = (
+        "its first two published levels take colour away, the others add some; at 32 x 32 (GTSRB) values "
+        "change by 0.035, 0.045, 0.041, 0.10, 0.13 and a LeNet is right in 84, 72, 89, 64, 50 %"
+    )
     LEVELS: ClassVar = {
         IMAGENET_C: ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
         CIFAR_10_C: ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),

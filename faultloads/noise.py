@@ -166,7 +166,7 @@ class _Poisson(NamedTuple):
     the lower bits matter, the table has its highest number, and the exact bounds are searched.
     """
 
-    table: NDArray[np.uint8] | NDArray[np.uint16]
+    table: NDArray[np.uint8 | np.uint16]
     bounds: IntArray
     """For each grey level one after the other, the random bits from which on each count is exceeded."""
 
@@ -189,6 +189,6 @@ def _poisson(photons: float) -> _Poisson:
         np.cumsum(np.bincount((greys * 4098 + passed).ravel(), minlength=256 * 4098).reshape(256, -1), axis=1)
         for passed in (-(-bounds // 16), bounds // 16)
     )
-    kind = np.uint8 if most < 255 else np.uint16
-    table = np.where(begun == ended, begun, np.iinfo(kind).max)[:, :4096].astype(kind)
-    return _Poisson(table, (greys * 2**17 + bounds).ravel())
+    kind: type[np.uint8 | np.uint16] = np.uint8 if most < 255 else np.uint16
+    table = np.where(begun == ended, begun, np.iinfo(kind).max)[:, :4096]
+    return _Poisson(table.astype(kind), (greys * 2**17 + bounds).ravel())

@@ -21,7 +21,8 @@ from farm.api import (
     Workload,
     check_choice,
 )
-from farm.errors import ParameterError, suggestion
+from farm.errors import ParameterError
+from faultloads._classes import class_number
 
 
 class Novelty(Faultload):
@@ -102,20 +103,9 @@ class Novelty(Faultload):
         """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
         for foreign, own in self._same.items():
-            known[_number(theirs, foreign, "same")] = _number(ours, own, "same")
+            known[class_number(theirs, foreign, "same")] = class_number(ours, own, "same")
         return known
 
 
 def _index(classes: Sequence[str], name: str) -> int:
     return classes.index(name) if name in classes else NO_ANSWER
-
-
-def _number(workload: Workload | OODImages, key: str | int, parameter: str) -> int:
-    """Find a class by number, or by name (a number may be text, as JSON makes of keys)."""
-    found = NO_ANSWER if isinstance(key, int) else _index(workload.classes, key)
-    if found == NO_ANSWER and str(key).isdigit() and int(key) < len(workload.classes):
-        found = int(key)
-    if found == NO_ANSWER:
-        hint = suggestion(str(key), workload.classes)
-        raise ParameterError(f"{parameter}: workload '{workload.name}' has no class '{key}'; {hint}")
-    return found

@@ -46,7 +46,10 @@ class Spatter(ImageNetC):
     """
 
     category = "noise"
-    not_monotone = "water brightens and mud darkens: levels 4 and 5 are another substance"
+    not_monotone = (
+        "water brightens and mud darkens: levels 4 and 5 are another substance; at 32 x 32 (GTSRB) values "
+        "change by 0.014, 0.031, 0.037, 0.025, 0.039 and a LeNet is right in 90, 77, 69, 76, 65 %"
+    )
     LEVELS: ClassVar = {  # mean, deviation, smoothed over, threshold; water's opacity, or mud softened by
         IMAGENET_C: (
             (0.65, 0.3, 4, 0.69, 0.6),

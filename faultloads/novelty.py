@@ -40,7 +40,7 @@ class Novelty(Faultload):
         A mapped instance has a right answer, so its category is `shift`.
     same
         Which of its classes are which of ours, beyond those of equal name: `{theirs: ours}`, by name or
-        number.
+        number; also as pairs, `[[theirs, ours]]`, which keep a number apart from a name in a run's record.
     split
         Which of its splits gives the images. Without a test split beside training data, `test` is all of
         its images, each once.
@@ -59,14 +59,15 @@ class Novelty(Faultload):
         *,
         workload: str | Mapping[str, Any],
         shared: str = "leave-out",
-        same: Mapping[str | int, str | int] | None = None,
+        same: Mapping[str | int, str | int] | Sequence[Sequence[str | int]] | None = None,
         split: str = "test",
     ) -> None:
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
-        if same is not None and not isinstance(same, Mapping):
+        pairs = list(same.items()) if isinstance(same, Mapping) else same or []
+        if not isinstance(pairs, list | tuple) or not all(_is_pair(one) for one in pairs):
             raise ParameterError(f"same is {same!r}; expected pairs of classes, theirs: ours")
-        self._workload, self._shared, self._same, self._split = workload, shared, same or {}, split
+        self._workload, self._shared, self._same, self._split = workload, shared, pairs, split
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_ood(self._workload, self._split)
@@ -102,9 +103,13 @@ class Novelty(Faultload):
     def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:
         """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
-        for foreign, own in self._same.items():
+        for foreign, own in self._same:
             known[class_number(theirs, foreign, "same")] = class_number(ours, own, "same")
         return known
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2
 
 
 def _index(classes: Sequence[str], name: str) -> int:

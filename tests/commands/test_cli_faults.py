@@ -91,6 +91,30 @@ def test_a_preview_that_cannot_be_drawn_says_why(tmp_path, capsys, arguments, me
     assert not out.exists()
 
 
+def test_a_preview_shows_novel_classes_that_the_classifier_takes_for_known_ones(tmp_path, capsys):
+    tiny, out = "farm.testing.fakes:TinySource", tmp_path / "sheet.png"
+    novel = (
+        f"{{name: novelty, workload: {{name: {tiny}, classes: [elm, fir], title: other}}, same: {{elm: 0}}}}"
+    )
+    arguments = ["faults", "preview", novel, "--workload", tiny, "--out", str(out), "--quiet"]
+    assert main(arguments) == 0
+    assert "novel or not?" not in capsys.readouterr().out
+    with Image.open(out) as sheet:
+        _, without = sheet.size
+    out.unlink()
+    assert main([*arguments, "--classifier", "farm.testing.fakes:TinyModel"]) == 0
+    same_text(capsys.readouterr().out.replace(str(out), "sheet.png"))
+    with Image.open(out) as sheet:
+        assert sheet.size[1] > without + 100
+
+
+def test_a_preview_takes_an_entry_of_a_list(tmp_path, capsys):
+    entry = "{list: authors-38, entry: fgsm}"
+    arguments = ["--workload", DIGITS, "--out", str(tmp_path / "sheet.png"), "--quiet"]
+    assert main(["faults", "preview", entry, *arguments]) == 2
+    assert "faultload 'fgsm' needs gradients" in capsys.readouterr().err
+
+
 def test_a_preview_overwrites_nothing(tmp_path, capsys):
     (tmp_path / "sheet.png").touch()
     arguments = ["faults", "preview", "black-frame", "--workload", DIGITS, "--quiet"]

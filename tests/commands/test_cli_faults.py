@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -205,6 +206,21 @@ def test_the_authors_have_79_sets():
     }
     assert len(texts["authors-38"]) == 38
     assert 2 * len(texts["authors-38"]) + len(texts["authors-novelty"]) == 79
+
+
+def test_every_set_and_its_source_is_told():
+    """Each name stands in the table, with the levels of the lists beside it."""
+    lists = {p.stem: yaml.safe_load(p.read_text()) for p in (EXPERIMENTS / "faultloads").glob("*.yaml")}
+    assert list(lists["imagenet-c-38"]) == list(lists["authors-38"])
+    table = (EXPERIMENTS.parent / "docs" / "benchmark-sets.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row[0])]
+    assert told == [*lists["authors-38"], *lists["authors-novelty"]]
+    assert all(len(row) == 4 and row[2] for row in rows)
+    for name, entry in lists["authors-38"].items():
+        corrupted = {"levels": "cifar-10-c"} if lists["imagenet-c-38"][name] != entry else {}
+        if name != "rotation":
+            assert entry == lists["imagenet-c-38"][name] | corrupted
 
 
 def test_every_entry_of_every_list_is_a_fault_at_a_severity_it_has():

@@ -23,6 +23,7 @@ QUALITIES = {"imagenet-c": [25, 18, 15, 10, 7], "cifar-10-c": [80, 65, 58, 50, 4
 @pytest.mark.parametrize("kind", ALL)
 def test_digital_faults_keep_the_contract(kind):
     check_contract(kind())
+    check_contract(kind(levels="cifar-10-c"))
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -35,6 +35,8 @@ def small():
 @pytest.mark.parametrize("kind", [*COLOURED, *PLAIN])
 def test_light_keeps_the_contract(kind):
     check_contract(kind(), grey=kind in PLAIN)
+    if kind is not Greyscale:
+        check_contract(kind(levels="cifar-10-c"), grey=kind in PLAIN)
 
 
 @pytest.mark.parametrize("kind", [*COLOURED, *PLAIN])

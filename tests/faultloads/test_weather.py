@@ -21,6 +21,8 @@ TEXTURES = [textures.snow_texture, textures.rain_texture, textures.frost_texture
 @pytest.mark.parametrize("kind", ALL)
 def test_weather_keeps_the_contract(kind):
     check_contract(kind())
+    if kind is not Rain:
+        check_contract(kind(levels="cifar-10-c"))
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -170,18 +172,24 @@ def test_a_black_image_has_no_light_for_fog():
 # --- frost and rain ---
 
 
-@pytest.mark.parametrize(
-    ("severity", "left", "added"), [(1, 1, 0.4), (2, 0.8, 0.6), (3, 0.7, 0.7), (4, 0.65, 0.7), (5, 0.6, 0.75)]
-)
-def test_frost_weighs_image_and_texture_as_published(severity, left, added):
+FROST = {
+    "imagenet-c": [(1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)],
+    "cifar-10-c": [(1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)],
+}
+
+
+@pytest.mark.parametrize("levels", FROST)
+@pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
+def test_frost_weighs_image_and_texture_as_published(levels, severity):
+    left, added = FROST[levels][severity - 1]
     black = np.zeros((6, 3, 32, 32), dtype=np.float32)
-    ice = apply(Frost(), black, severity) / added
+    ice = apply(Frost(levels=levels), black, severity) / added
     assert np.allclose(ice, apply(Frost(), black, 1) / 0.4, atol=1e-5)  # the same piece at each severity
     assert 0.3 < ice.mean() < 0.7
     assert ice.std() > 0.1
     images = pictures(6)
     expected = np.clip(left * images + added * ice, 0, 1)
-    assert np.allclose(apply(Frost(), images, severity), expected, atol=1e-5)
+    assert np.allclose(apply(Frost(levels=levels), images, severity), expected, atol=1e-5)
 
 
 def test_rain_falls_in_the_same_streaks_at_each_severity():

@@ -12,6 +12,7 @@ import numpy as np
 from farm.api import (
     JSON,
     NO_ANSWER,
+    BoolArray,
     Classifier,
     DrawKeys,
     FaultContext,
@@ -26,6 +27,7 @@ from farm.api import (
 )
 from farm.errors import ParameterError, RequirementError
 from farm.registry import make
+from faultloads._classes import class_number
 from faultloads._instances import InstanceFault
 
 
@@ -34,25 +36,35 @@ class Attack(InstanceFault):
 
     A subclass writes `_attack`. The right class is the instance's label; where no right answer remains, it is
     what the attacked classifier predicts. Success is measured on the classifier under test, whomever the
-    attack aims at: 1 where its prediction is no longer what it was before the attack.
+    attack aims at: 1 where its prediction is no longer what it was before the attack or, with a `target`, is
+    that class; NaN where the image was left alone.
     """
 
     category = "adversarial"
     uses_classifier = True
     needs_gradients: ClassVar[bool] = True
 
-    def __init__(self, *, surrogate: str | Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        surrogate: str | Mapping[str, Any] | None = None,
+        target: str | int | None = None,
+        skip_wrong: bool = False,
+    ) -> None:
         if isinstance(surrogate, Mapping) and "name" not in surrogate:
             raise ParameterError(
                 f"surrogate is {surrogate!r}; expected a model's name, or a mapping with one"
             )
-        self._surrogate = surrogate
+        self._surrogate, self._wished, self._skip_wrong = surrogate, target, skip_wrong
+        self._aim: int | None = None
 
     @abstractmethod
     def _attack(self, images: Images, labels: IntArray, random: PerInstance) -> Images: ...
 
     def _make_ready(self, context: FaultContext) -> None:
         self._target = self._attacked = context.classifier
+        if self._wished is not None:
+            self._aim = class_number(context.workload, self._wished, "target")
         if self._surrogate is not None:
             self._attacked = _trained(self._surrogate, context)
         if self.needs_gradients and not self._attacked.capabilities.gradients:
@@ -76,15 +88,46 @@ class Attack(InstanceFault):
     ) -> Faulted:
         faulted = super()._apply(images, labels, ids, severity, keys)
         clean, now = (self._target.observe(seen).predicted for seen in (images, faulted.images))
-        return faulted._replace(measured={**faulted.measured, "success": (clean != now).astype(np.float64)})
+        success = (clean != now if self._aim is None else now == self._aim).astype(np.float64)
+        success[self._left_alone(labels, clean)] = np.nan
+        return faulted._replace(measured={**faulted.measured, "success": success})
 
     def _change(
         self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, random: PerInstance
     ) -> Images:
-        del ids, severity
+        del severity
+        predicted = self._target.observe(images).predicted if self._skip_wrong else labels
+        left_alone = self._left_alone(labels, predicted)
         if (labels == NO_ANSWER).any():
             labels = np.where(labels == NO_ANSWER, self._attacked.observe(images).predicted, labels)
-        return self._attack(images, labels, random)
+        if not left_alone.any():
+            return self._attack(images, labels, random)
+        result, rows = images.copy(), np.flatnonzero(~left_alone)
+        if rows.size:
+            chosen = PerInstance(self._seed, self.name, ids[rows])
+            result[rows] = self._attack(images[rows], labels[rows], chosen)
+        return result
+
+    def _left_alone(self, labels: IntArray, predicted: IntArray) -> BoolArray:
+        """Tell which images are not attacked: those that show the target, and wrong ones if so asked."""
+        left_alone: BoolArray = (labels != NO_ANSWER) & (predicted != labels) & self._skip_wrong
+        if self._aim is not None:
+            left_alone |= labels == self._aim
+        return left_alone
+
+
+def reach(images: Images, eps: float) -> tuple[Images, Images]:
+    """Return the least and the greatest value of each pixel that lies no further away than `eps`.
+
+    To the last bit: a sum of two floating-point numbers may be rounded to beyond.
+    """
+    step = np.float32(eps)
+    if float(step) > eps:
+        step = np.nextafter(step, np.float32(0))
+    low, high = images - step, images + step
+    low = np.where(images.astype(np.float64) - low > step, np.nextafter(low, np.float32(2)), low)
+    high = np.where(high.astype(np.float64) - images > step, np.nextafter(high, np.float32(-2)), high)
+    return np.maximum(low, 0), np.minimum(high, 1)
 
 
 def _trained(recipe: str | Mapping[str, Any], context: FaultContext) -> Classifier:

@@ -190,7 +190,7 @@ def _folded(places: IntArray, size: int, edge: Edge) -> IntArray:
 def _zoom_along(part: Planes, factor: float, axis: int) -> Planes:
     size = part.shape[axis]
     kept = int(np.ceil(size / factor))
-    last = max(int(kept * factor + 0.5) - 1, 1)
+    last = max(round(kept * factor) - 1, 1)
     # The first pixel kept stays the first, and the last kept would be the last before the cut to size.
     places = (size - kept) // 2 + np.arange(size) * ((kept - 1) / last)
     before = places.astype(np.int64)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
-from farm.api import Category, Images, Transformation, at_severity, check_number
+import numpy as np
+
+from farm.api import Category, Images, Transformation, at_severity, check_choice, check_number
+
+IMAGENET_C, CIFAR_10_C = "imagenet-c", "cifar-10-c"
 
 
 class ImageNetC(Transformation):
-    """A shift as ImageNet-C defines it."""
+    """A corruption as ImageNet-C defines it, at its levels or at the milder ones of CIFAR-10-C.
+
+    A subclass has the numbers of each level in `LEVELS`: those of make_imagenet_c.py, and those of
+    make_cifar_c.py, which the authors of the benchmark for safety monitors took over.
+    """
+
+    LEVELS: ClassVar[Mapping[str, Sequence[Any]]]
+    """For each choice of `levels` the number or the numbers of severities 1 to 5."""
 
     category: ClassVar[Category] = "shift"
     reference = (
@@ -17,11 +28,16 @@ class ImageNetC(Transformation):
     )
     origin = "ImageNet-C (Hendrycks and Dietterich, 2019)"
 
+    def __init__(self, *, levels: str = IMAGENET_C) -> None:
+        check_choice("levels", levels, tuple(self.LEVELS))
+        self._levels = self.LEVELS[levels]
+
 
 class SizedImageNetC(ImageNetC):
     """One with sizes in pixels: as published for images of any size, unless `made_for` scales them."""
 
-    def __init__(self, *, made_for: int | None = None) -> None:
+    def __init__(self, *, made_for: int | None = None, levels: str = IMAGENET_C) -> None:
+        super().__init__(levels=levels)
         if made_for is not None:
             check_number("made_for", made_for, low=1, whole=True)
         self._made_for = made_for
@@ -40,3 +56,10 @@ def at_levels(severity: float, levels: Sequence[Sequence[float]], neutral: Seque
     """
     columns = zip(*levels, strict=True)
     return [at_severity(severity, column, at_zero) for column, at_zero in zip(columns, neutral, strict=True)]
+
+
+def mixed(images: Images, severity: float, at_level: Callable[[int], Images]) -> Images:
+    """Return what a level makes of the images; between two levels, a mixture of both."""
+    level, share = int(severity), np.float32(severity % 1)
+    result = at_level(level) if level else images
+    return result + share * (at_level(level + 1) - result) if share else result

@@ -1,8 +1,10 @@
 """Attacks that follow the gradients of a classifier.
 
-Gradients are sums over floating-point numbers whose last bits change with the batch size, and a sign or a
-nearest boundary may tip over with them: in batches of other sizes images agree to a tolerance. A stream
-without time makes them in batches of its own: there, bit for bit.
+No pixel moves further than `eps`, to the last bit (in the norm `l2`: no image, to 1 in 100,000). Which way a
+pixel moves is another matter: gradients are sums whose last bits change with the batch size, and a sign may
+tip over with them. In batches of other sizes most images agree to the last bits, and some do not: two
+versions of a pixel may then lie up to twice `eps` apart. A stream without time makes images in batches of its
+own, so that there they agree bit for bit.
 """
 
 from __future__ import annotations
@@ -13,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from farm.api import Images, IntArray, PerInstance, check_choice, check_number
-from faultloads._attack import Attack
+from faultloads._attack import Attack, reach
 
 _TINY = 1e-12
 
 
 class _LossAttack(Attack):
-    """Raises the loss of the right class."""
+    """Raises the loss of the right class, or lowers that of the target."""
 
     def _loss_gradient(self, images: Images, labels: IntArray) -> Images:
-        """Return the direction, pixel by pixel, in which the right class loses most."""
+        """Return the direction, pixel by pixel, in which the right class loses, or the target gains, most."""
         import torch  # not before: a plan names attacks, and computes none
         from torch.nn import functional as F
 
@@ -30,10 +32,11 @@ class _LossAttack(Attack):
             pixels = torch.tensor(images, requires_grad=True)
             # In double precision: in single, the loss of a confident instance has no gradient left.
             logits = self._attacked.differentiable(pixels).double()
-            right = torch.from_numpy(labels).to(logits.device)
-            (gradient,) = torch.autograd.grad(F.cross_entropy(logits, right, reduction="sum"), pixels)
+            wanted = labels if self._aim is None else np.full_like(labels, self._aim)
+            chosen = torch.from_numpy(wanted).to(logits.device)
+            (gradient,) = torch.autograd.grad(F.cross_entropy(logits, chosen, reduction="sum"), pixels)
         result: Images = gradient.numpy()
-        return result
+        return result if self._aim is None else -result
 
 
 class Fgsm(_LossAttack):
@@ -47,25 +50,37 @@ class Fgsm(_LossAttack):
         The model to attack instead of the classifier under test: a name, or a mapping with its name and
         parameters. It is trained on the workload; with the recipe of the classifier under test it would be
         the same network.
+    target
+        The class, by name or number, that images shall be taken for; those of that class are left alone.
+        None is content with any wrong class.
+    skip_wrong
+        Whether images are left alone that the classifier under test gets wrong already.
 
     Examples
     --------
     >>> Fgsm().parameters
-    {'eps': 0.05, 'surrogate': None}
+    {'eps': 0.05, 'surrogate': None, 'target': None, 'skip_wrong': False}
     """
 
     reference = "Goodfellow, Shlens, Szegedy: Explaining and harnessing adversarial examples, ICLR 2015"
     origin = "Goodfellow et al., 2015"
 
-    def __init__(self, *, eps: float = 0.05, surrogate: str | Mapping[str, Any] | None = None) -> None:
-        super().__init__(surrogate=surrogate)
+    def __init__(
+        self,
+        *,
+        eps: float = 0.05,
+        surrogate: str | Mapping[str, Any] | None = None,
+        target: str | int | None = None,
+        skip_wrong: bool = False,
+    ) -> None:
+        super().__init__(surrogate=surrogate, target=target, skip_wrong=skip_wrong)
         check_number("eps", eps, above=0, high=1)
         self._eps = eps
 
     def _attack(self, images: Images, labels: IntArray, random: PerInstance) -> Images:
         del random
         gradient = self._loss_gradient(images, labels)
-        return np.asarray(images + np.float32(self._eps) * np.sign(gradient), dtype=np.float32)
+        return np.clip(images + np.float32(self._eps) * np.sign(gradient), *reach(images, self._eps))
 
 
 class Pgd(_LossAttack):
@@ -85,6 +100,8 @@ class Pgd(_LossAttack):
         Whether to start anywhere in the ball, which depends on the instance's id, instead of in its middle.
     surrogate
         The model to attack instead of the classifier under test, as for `fgsm`.
+    target, skip_wrong
+        Which class to be taken for, and whether to leave wrong images alone, as for `fgsm`.
 
     Examples
     --------
@@ -104,6 +121,8 @@ class Pgd(_LossAttack):
         step_size: float | None = None,
         random_start: bool = True,
         surrogate: str | Mapping[str, Any] | None = None,
+        target: str | int | None = None,
+        skip_wrong: bool = False,
     ) -> None:
         check_choice("norm", norm, ("linf", "l2"))
         radius = {"linf": 0.05, "l2": 0.5}[norm] if eps is None else eps
@@ -111,7 +130,7 @@ class Pgd(_LossAttack):
         check_number("steps", steps, low=1, whole=True)
         if step_size is not None:
             check_number("step_size", step_size, above=0)
-        super().__init__(surrogate=surrogate)
+        super().__init__(surrogate=surrogate, target=target, skip_wrong=skip_wrong)
         self._norm, self._eps, self._steps, self._random_start = norm, radius, steps, random_start
         self._step_size = 2.5 * radius / steps if step_size is None else step_size
 
@@ -134,11 +153,10 @@ class Pgd(_LossAttack):
 
     def _inside(self, images: Images, moved: Images) -> Images:
         """Return the nearest point of the ball, then the nearest image to it, still in the ball."""
-        change = moved - images
         if self._norm == "linf":
-            change = np.clip(change, -np.float32(self._eps), np.float32(self._eps))
-        else:
-            change *= np.minimum(1, np.float32(self._eps) / _lengths(change))
+            return np.clip(moved, *reach(images, self._eps))
+        change = moved - images
+        change *= np.minimum(1, np.float32(self._eps) / _lengths(change))
         return np.asarray(np.clip(images + change, 0, 1))
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Images, PerInstance, Transformation, at_severity, check_number
+from farm.api import Images, PerInstance, Transformation, at_severity, check_choice, check_number
 from faultloads._colour import need_colours
 
 BENCHMARK = (
@@ -53,13 +53,29 @@ class PixelTrap(Anomaly):
         return np.where(rows[:, None, :, None], np.float32(0), images)
 
 
-class RowAddLogic(Anomaly):
-    """The middle row shows again in the next 3, 5 or 10 of 32 rows at severities 1 to 3.
+class _AsDefined(Anomaly):
+    """A fault that the authors' code defines a little otherwise than we first read their text."""
+
+    severities = (1, 2, 3)
+    reference = BENCHMARK
+    origin = ORIGIN
+
+    def __init__(self, *, definition: str = "authors", no_answer: bool = False) -> None:
+        super().__init__(no_answer=no_answer)
+        check_choice("definition", definition, ("authors", "own"))
+        self._own = definition == "own"
+
+
+class RowAddLogic(_AsDefined):
+    """A row shows again in the next 3, 5 or 10 of 32 rows at severities 1 to 3.
 
     How many rows is scaled with the height of the image.
 
     Parameters
     ----------
+    definition
+        Which row: with `authors`, as in their code, the one two above the middle (14 of 32, counted from 0);
+        with `own` the middle one (16).
     no_answer
         Whether no right answer remains: the label becomes -1.
 
@@ -67,30 +83,28 @@ class RowAddLogic(Anomaly):
     --------
     >>> ramp = np.linspace(0, 1, 32, dtype=np.float32).reshape(1, 1, 32, 1)
     >>> faulted = RowAddLogic().apply(ramp, np.array([0]), np.array(["a"]), np.array([1.0]))
-    >>> np.flatnonzero(faulted.images == ramp[0, 0, 16, 0]).tolist()
-    [16, 17, 18, 19]
+    >>> np.flatnonzero(faulted.images == ramp[0, 0, 14, 0]).tolist()
+    [14, 15, 16, 17]
     """
 
-    severities = (1, 2, 3)
-    reference = BENCHMARK
-    origin = ORIGIN
-
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
-        del random  # the row is the middle one in every image
+        del random  # the row is the same in every image
         high = images.shape[2]
-        row = high // 2
+        row = high // 2 if self._own else max(0, high // 2 - 2)
         result = images.copy()
         result[:, :, row + 1 : row + 1 + _lines(severity, (3, 5, 10), high)] = images[:, :, row : row + 1]
         return result
 
 
-class ShiftedPixel(Anomaly):
-    """Each row is rolled to the left by 0 to 3, 5 or 10 of 32 pixels at severities 1 to 3, at random.
+class ShiftedPixel(_AsDefined):
+    """Each row is rolled to the left at random, by less than 3, 5 or 10 of 32 pixels at severities 1 to 3.
 
-    How far is scaled with the width of the image.
+    How far is scaled with the width of the image, and always a pixel for some rows.
 
     Parameters
     ----------
+    definition
+        With `authors`, as in their code, by 0 to 2, 4 or 9 pixels; with `own` by 0 to 3, 5 or 10.
     no_answer
         Whether no right answer remains: the label becomes -1.
 
@@ -100,17 +114,13 @@ class ShiftedPixel(Anomaly):
     >>> faulted = ShiftedPixel().apply(image, np.array([0]), np.array(["a"]), np.array([1.0]))
     >>> shifts = (np.arange(32) - faulted.images[0, 0].argmax(axis=1)) % 32
     >>> int(shifts.min()), int(shifts.max())
-    (0, 3)
+    (0, 2)
     """
-
-    severities = (1, 2, 3)
-    reference = BENCHMARK
-    origin = ORIGIN
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         n, _, high, wide = images.shape
-        furthest = _lines(severity, (3, 5, 10), wide)
-        shifts = (random.uniform(high) * np.float32(furthest + 1)).astype(np.int64)
+        shifts_there_are = max(2, _lines(severity, (3, 5, 10), wide) + self._own)
+        shifts = (random.uniform(high) * np.float32(shifts_there_are)).astype(np.int64)
         columns = (np.arange(wide) + shifts[:, :, None]) % wide
         return np.take_along_axis(images, columns.reshape(n, 1, high, wide), axis=3)
 

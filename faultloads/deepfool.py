@@ -1,8 +1,8 @@
 """DeepFool: an attack that looks for the nearest class boundary.
 
-Its gradients are sums over floating-point numbers whose last bits change with the batch size, and a nearest
-boundary may tip over with them: in batches of other sizes images agree to a
-tolerance. A stream without time makes them in batches of its own: there, bit for bit.
+Its gradients are sums over floating-point numbers whose last bits change with the batch size, and with them
+which boundary is the nearest may tip over: in batches of other sizes most images agree to the last bits, and
+some cross another boundary. A stream without time makes them in batches of its own: there, bit for bit.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class DeepFool(Attack):
         How many of the likeliest classes to look at, the predicted one included.
     surrogate
         The model to attack instead of the classifier under test, as for `fgsm`.
+    skip_wrong
+        Whether to leave wrong images alone, as for `fgsm`.
 
     Examples
     --------
@@ -51,8 +53,9 @@ class DeepFool(Attack):
         steps: int = 50,
         candidates: int = 10,
         surrogate: str | Mapping[str, Any] | None = None,
+        skip_wrong: bool = False,
     ) -> None:
-        super().__init__(surrogate=surrogate)
+        super().__init__(surrogate=surrogate, skip_wrong=skip_wrong)
         check_number("overshoot", overshoot, low=0)
         check_number("steps", steps, low=1, whole=True)
         check_number("candidates", candidates, low=2, whole=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from PIL import Image
 
 from farm.api import Images, IntArray, PerInstance, at_severity
 from faultloads._filters import Planes
-from faultloads._imagenet_c import ImageNetC, SizedImageNetC, at_levels
+from faultloads._imagenet_c import CIFAR_10_C, IMAGENET_C, ImageNetC, SizedImageNetC, at_levels
 from faultloads._warps import motion_weights, smear
 
 
@@ -26,16 +27,23 @@ class MotionBlur(SizedImageNetC):
     made_for
         The side of the images that the pixels are meant for: with 224 an image of 32 x 32 gets a seventh of
         them. By default they are as published, whatever the size.
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are (6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5).
 
     Examples
     --------
     >>> MotionBlur(made_for=224).parameters
-    {'made_for': 224}
+    {'made_for': 224, 'levels': 'imagenet-c'}
     """
 
+    LEVELS: ClassVar = {
+        IMAGENET_C: ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
+        CIFAR_10_C: ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
+    }
+
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
-        levels = [(10, 3), (15, 5), (15, 8), (15, 12), (20, 15)]
-        radius, sigma = at_levels(severity, levels, neutral=(10, 0))
+        radius, sigma = at_levels(severity, self._levels, neutral=(self._levels[0][0], 0))
         scale = self._scale(images)
         angle = random.uniform(low=-45, high=45)
         return smear(images, motion_weights(scale * radius, scale * sigma), angle)
@@ -47,6 +55,12 @@ class Pixelate(ImageNetC):
     Severities 1 to 5: 0.6, 0.5, 0.4, 0.3, 0.25 of its sides, rounded down to whole pixels. Each pixel belongs
     to one block, and the block has their mean.
 
+    Parameters
+    ----------
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are 0.95, 0.9, 0.85, 0.75, 0.65.
+
     Examples
     --------
     >>> images = np.array([0.0, 1.0], dtype=np.float32).reshape(1, 1, 1, 2)
@@ -56,10 +70,11 @@ class Pixelate(ImageNetC):
     """
 
     not_monotone = "which pixels share a block changes"
+    LEVELS: ClassVar = {IMAGENET_C: (0.6, 0.5, 0.4, 0.3, 0.25), CIFAR_10_C: (0.95, 0.9, 0.85, 0.75, 0.65)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random
-        size = at_severity(severity, [0.6, 0.5, 0.4, 0.3, 0.25], neutral=1)
+        size = at_severity(severity, self._levels, neutral=1)
         (down, row), (along, column) = (_blocks(pixels, size) for pixels in images.shape[2:])
         means = _means(_means(images, 2, down), 3, along)
         return means.take(row, axis=2).take(column, axis=3)
@@ -70,6 +85,12 @@ class JpegCompression(ImageNetC):
 
     Severity 0 stands for 100; between severities the quality is rounded to a whole number.
 
+    Parameters
+    ----------
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are 80, 65, 58, 50, 40.
+
     Examples
     --------
     >>> images = np.full((1, 3, 8, 8), 0.25, dtype=np.float32)
@@ -79,10 +100,11 @@ class JpegCompression(ImageNetC):
     """
 
     not_monotone = "the qualities of its two highest published levels differ too little"
+    LEVELS: ClassVar = {IMAGENET_C: (25, 18, 15, 10, 7), CIFAR_10_C: (80, 65, 58, 50, 40)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random
-        quality = round(at_severity(severity, [25, 18, 15, 10, 7], neutral=100))
+        quality = round(at_severity(severity, self._levels, neutral=100))
         grey = images.shape[1] == 1
         levels = np.rint(images * np.float32(255)).astype(np.uint8)
         levels = levels[:, 0] if grey else np.ascontiguousarray(levels.transpose(0, 2, 3, 1))

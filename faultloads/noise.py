@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
 from farm.api import Images, IntArray, PerInstance, Transformation, at_severity, check_number
-from faultloads._imagenet_c import ImageNetC
+from faultloads._imagenet_c import CIFAR_10_C, IMAGENET_C, ImageNetC
 
 
 class GaussianNoise(ImageNetC):
     """Add normal noise, as a sensor does in poor light.
 
     Severities 1 to 5: a standard deviation of 0.08, 0.12, 0.18, 0.26, 0.38 of the range from black to white.
+
+    Parameters
+    ----------
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are 0.04, 0.06, 0.08, 0.09, 0.1.
 
     Examples
     --------
@@ -25,10 +31,11 @@ class GaussianNoise(ImageNetC):
     """
 
     category = "noise"
+    LEVELS: ClassVar = {IMAGENET_C: (0.08, 0.12, 0.18, 0.26, 0.38), CIFAR_10_C: (0.04, 0.06, 0.08, 0.09, 0.1)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         noise = random.normal(*images.shape[1:])
-        noise *= np.float32(at_severity(severity, [0.08, 0.12, 0.18, 0.26, 0.38], neutral=0))
+        noise *= np.float32(at_severity(severity, self._levels, neutral=0))
         noise += images
         return noise
 
@@ -39,6 +46,12 @@ class ShotNoise(ImageNetC):
     Severities 1 to 5: white is 60, 25, 12, 5, 3 photons. Below 1 the noise of severity 1 is scaled down.
     Counts follow the Poisson distribution to 1 in 65,536, for the nearest of 256 grey levels.
 
+    Parameters
+    ----------
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are 500, 250, 100, 75, 50 photons.
+
     Examples
     --------
     >>> ShotNoise().category
@@ -46,9 +59,10 @@ class ShotNoise(ImageNetC):
     """
 
     category = "noise"
+    LEVELS: ClassVar = {IMAGENET_C: (60, 25, 12, 5, 3), CIFAR_10_C: (500, 250, 100, 75, 50)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
-        photons = at_severity(severity, [60, 25, 12, 5, 3], neutral=60)
+        photons = at_severity(severity, self._levels, neutral=self._levels[0])
         greys = np.rint(images * np.float32(255)).astype(np.int64)
         counted = _poisson(photons).counts(greys, random.bits(*images.shape[1:]))
         counted *= np.float32(1 / photons)
@@ -60,6 +74,12 @@ class ImpulseNoise(ImageNetC):
 
     Severities 1 to 5: a share of 0.03, 0.06, 0.09, 0.17, 0.27 of all values.
 
+    Parameters
+    ----------
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are 0.01, 0.02, 0.03, 0.05, 0.07.
+
     Examples
     --------
     >>> ImpulseNoise().origin
@@ -67,9 +87,13 @@ class ImpulseNoise(ImageNetC):
     """
 
     category = "noise"
+    LEVELS: ClassVar = {
+        IMAGENET_C: (0.03, 0.06, 0.09, 0.17, 0.27),
+        CIFAR_10_C: (0.01, 0.02, 0.03, 0.05, 0.07),
+    }
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
-        share = at_severity(severity, [0.03, 0.06, 0.09, 0.17, 0.27], neutral=0)
+        share = at_severity(severity, self._levels, neutral=0)
         bits = random.bits(*images.shape[1:])
         each = round(share / 2 * 2**16)
         result = images * (bits >= each)
@@ -82,6 +106,12 @@ class SpeckleNoise(ImageNetC):
 
     Severities 1 to 5: a standard deviation of 0.15, 0.2, 0.35, 0.45, 0.6 of the pixel's own value.
 
+    Parameters
+    ----------
+    levels
+        Whose severities: those above are ImageNet-C's (`imagenet-c`); CIFAR-10-C's (`cifar-10-c`), for images
+        of 32 x 32, are 0.06, 0.1, 0.12, 0.16, 0.2.
+
     Examples
     --------
     >>> SpeckleNoise().severities
@@ -89,10 +119,11 @@ class SpeckleNoise(ImageNetC):
     """
 
     category = "noise"
+    LEVELS: ClassVar = {IMAGENET_C: (0.15, 0.2, 0.35, 0.45, 0.6), CIFAR_10_C: (0.06, 0.1, 0.12, 0.16, 0.2)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         noise = random.normal(*images.shape[1:])
-        noise *= np.float32(at_severity(severity, [0.15, 0.2, 0.35, 0.45, 0.6], neutral=0))
+        noise *= np.float32(at_severity(severity, self._levels, neutral=0))
         noise *= images
         noise += images
         return noise
@@ -132,16 +163,16 @@ class _Poisson(NamedTuple):
     """Poisson counts for 256 grey levels, by comparing 16 random bits with the cumulative distribution.
 
     Most counts follow from the 12 upper bits alone: those are in a table small enough for the cache. Where
-    the lower bits matter, the table says 255, and the exact bounds are searched.
+    the lower bits matter, the table has its highest number, and the exact bounds are searched.
     """
 
-    table: NDArray[np.uint8]
+    table: NDArray[np.uint8 | np.uint16]
     bounds: IntArray
     """For each grey level one after the other, the random bits from which on each count is exceeded."""
 
     def counts(self, greys: IntArray, bits: NDArray[np.uint16]) -> NDArray[np.float32]:
         found = self.table.take((greys << 12) + (bits >> 4)).astype(np.float32)
-        open_places = np.nonzero(found == 255)
+        open_places = np.nonzero(found == np.iinfo(self.table.dtype).max)
         open_greys = greys[open_places]
         place = np.searchsorted(self.bounds, open_greys * 2**17 + bits[open_places], side="right")
         found[open_places] = place - open_greys * (len(self.bounds) // 256)
@@ -158,5 +189,6 @@ def _poisson(photons: float) -> _Poisson:
         np.cumsum(np.bincount((greys * 4098 + passed).ravel(), minlength=256 * 4098).reshape(256, -1), axis=1)
         for passed in (-(-bounds // 16), bounds // 16)
     )
-    table = np.where(begun == ended, begun, 255)[:, :4096].astype(np.uint8)
-    return _Poisson(table, (greys * 2**17 + bounds).ravel())
+    kind: type[np.uint8 | np.uint16] = np.uint8 if most < 255 else np.uint16
+    table = np.where(begun == ended, begun, np.iinfo(kind).max)[:, :4096]
+    return _Poisson(table.astype(kind), (greys * 2**17 + bounds).ravel())

@@ -22,7 +22,8 @@ from farm.api import (
     Workload,
     check_choice,
 )
-from farm.errors import ParameterError, suggestion
+from farm.errors import ParameterError
+from faultloads._classes import class_number
 
 
 class Novelty(Faultload):
@@ -40,7 +41,7 @@ class Novelty(Faultload):
         A mapped instance has a right answer, so its category is `shift`.
     same
         Which of its classes are which of ours, beyond those of equal name: `{theirs: ours}`, by name or
-        number.
+        number; also as pairs, `[[theirs, ours]]`, which keep a number apart from a name in a run's record.
     split
         Which of its splits gives the images. Without a test split beside training data, `test` is all of
         its images, each once.
@@ -59,14 +60,15 @@ class Novelty(Faultload):
         *,
         workload: str | Mapping[str, Any],
         shared: str = "leave-out",
-        same: Mapping[str | int, str | int] | None = None,
+        same: Mapping[str | int, str | int] | Sequence[Sequence[str | int]] | None = None,
         split: str = "test",
     ) -> None:
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
-        if same is not None and not isinstance(same, Mapping):
+        pairs = list(same.items()) if isinstance(same, Mapping) else same or []
+        if not isinstance(pairs, list | tuple) or not all(_is_pair(one) for one in pairs):
             raise ParameterError(f"same is {same!r}; expected pairs of classes, theirs: ours")
-        self._workload, self._shared, self._same, self._split = workload, shared, same or {}, split
+        self._workload, self._shared, self._same, self._split = workload, shared, pairs, split
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_ood(self._workload, self._split)
@@ -104,21 +106,14 @@ class Novelty(Faultload):
     def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:
         """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
-        for foreign, own in self._same.items():
-            known[_number(theirs, foreign, "same")] = _number(ours, own, "same")
+        for foreign, own in self._same:
+            known[class_number(theirs, foreign, "same")] = class_number(ours, own, "same")
         return known
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2
 
 
 def _index(classes: Sequence[str], name: str) -> int:
     return classes.index(name) if name in classes else NO_ANSWER
-
-
-def _number(workload: Workload | OODImages, key: str | int, parameter: str) -> int:
-    """Find a class by number, or by name (a number may be text, as JSON makes of keys)."""
-    found = NO_ANSWER if isinstance(key, int) else _index(workload.classes, key)
-    if found == NO_ANSWER and str(key).isdigit() and int(key) < len(workload.classes):
-        found = int(key)
-    if found == NO_ANSWER:
-        hint = suggestion(str(key), workload.classes)
-        raise ParameterError(f"{parameter}: workload '{workload.name}' has no class '{key}'; {hint}")
-    return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from farm.api import FloatArray, Images, IntArray, PerInstance, check_number
-from faultloads._attack import Attack
+from faultloads._attack import Attack, reach
 
 _HALVED_AT = (10, 50, 200, 1000, 2000, 4000, 6000, 8000)
 """Where, of 10,000 queries, the area of the squares is halved."""
@@ -17,12 +17,12 @@ _HALVED_AT = (10, 50, 200, 1000, 2000, 4000, 6000, 8000)
 class SquareAttack(Attack):
     """The square attack: squares of the image change at random, and stay changed where that helps.
 
-    No pixel moves further than `eps`. An image begins with vertical stripes; then, again and again, a square
-    of it is moved by `eps` up or down in each channel, which is kept where the right class loses to the next
-    best one. It ends once the attacked classifier predicts another class. What is tried depends on the
-    instance's id; whether it is kept depends on probabilities, whose last bits change with the batch size:
-    in batches of other sizes images nearly always agree, and need not; a stream without time makes them in
-    batches of its own.
+    No pixel moves further than `eps`, to the last bit. An image begins with vertical stripes; then, again and
+    again, a square of it is moved by `eps` up or down in each channel, which is kept where the right class
+    loses to the next best one. It ends once the attacked classifier predicts another class. What is tried
+    depends on the instance's id; whether it is kept depends on probabilities, whose last bits change with the
+    batch size: in batches of other sizes images nearly always agree, and need not; a stream without time
+    makes them in batches of its own.
 
     Parameters
     ----------
@@ -34,6 +34,8 @@ class SquareAttack(Attack):
         The share of the image that the first squares cover; it is halved as the search goes on.
     surrogate
         The model to attack instead of the classifier under test, as for `fgsm`; none is needed.
+    target, skip_wrong
+        Which class to be taken for, and whether to leave wrong images alone, as for `fgsm`.
 
     Examples
     --------
@@ -52,8 +54,10 @@ class SquareAttack(Attack):
         queries: int = 200,
         area: float = 0.8,
         surrogate: str | Mapping[str, Any] | None = None,
+        target: str | int | None = None,
+        skip_wrong: bool = False,
     ) -> None:
-        super().__init__(surrogate=surrogate)
+        super().__init__(surrogate=surrogate, target=target, skip_wrong=skip_wrong)
         check_number("eps", eps, above=0, high=1)
         check_number("queries", queries, low=1, whole=True)
         check_number("area", area, above=0, high=1)
@@ -61,7 +65,8 @@ class SquareAttack(Attack):
 
     def _attack(self, images: Images, labels: IntArray, random: PerInstance) -> Images:
         _, channels, high, wide = images.shape
-        best = self._moved(images, random.bits(channels, 1, wide))
+        darkest, brightest = reach(images, self._eps)
+        best = np.where(random.bits(channels, 1, wide) < 2**15, darkest, brightest)
         margins = self._margins(best, labels)
         # All that will be tried is drawn at once: it does not depend on who is still being attacked.
         places, colours = random.uniform(self._queries, 2), random.bits(self._queries, channels)
@@ -72,24 +77,26 @@ class SquareAttack(Attack):
                 break
             top, left = (places[rows, trial, i] * (size - side + 1) for i, size in enumerate((high, wide)))
             square = _within(top, side, high)[:, :, None] & _within(left, side, wide)[:, None, :]
-            coloured = self._moved(images[rows], colours[rows, trial][:, :, None, None])
+            darker = colours[rows, trial][:, :, None, None] < 2**15
+            coloured = np.where(darker, darkest[rows], brightest[rows])
             tried = np.where(square[:, None], coloured, best[rows])
             now = self._margins(tried, labels[rows])
             better = now < margins[rows]
             best[rows[better]], margins[rows[better]] = tried[better], now[better]
         return best
 
-    def _moved(self, images: Images, bits: np.ndarray) -> Images:
-        steps = np.where(bits < 2**15, np.float32(-self._eps), np.float32(self._eps))
-        return np.asarray(np.clip(images + steps, 0, 1))
-
     def _margins(self, images: Images, labels: IntArray) -> FloatArray:
-        """Return the log-odds of the right class against the next best; below 0, the attack is done."""
+        """Return the log-odds of the right class against the next best, or of the best against the target.
+
+        Below 0, the attack is done.
+        """
         logs = np.log(np.maximum(self._attacked.observe(images).probabilities, 1e-300))
         rows = np.arange(len(images))
-        right = logs[rows, labels].copy()
-        logs[rows, labels] = -np.inf
-        return np.asarray(right - logs.max(axis=1))
+        wanted = labels if self._aim is None else np.full_like(labels, self._aim)
+        own = logs[rows, wanted].copy()
+        logs[rows, wanted] = -np.inf
+        margins = own - logs.max(axis=1)
+        return np.asarray(margins if self._aim is None else -margins)
 
 
 def square_sides(queries: int, area: float, high: int, wide: int) -> list[int]:

@@ -34,6 +34,22 @@ def _visible_name(name: str | None) -> str | None:
     raise ValueError(f"is {name!r}; expected a name")
 
 
+def lasting_keys(value: Any) -> Any:
+    """Write mappings whose keys are not all text as pairs: JSON, which keeps runs, would make them text.
+
+    Examples
+    --------
+    >>> lasting_keys({"same": {2: "stop", "7": 4}})
+    {'same': [[2, 'stop'], ['7', 4]]}
+    """
+    if isinstance(value, list):
+        return [lasting_keys(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    pairs = [[key, lasting_keys(one)] for key, one in value.items()]
+    return dict(pairs) if all(isinstance(key, str) for key in value) else pairs
+
+
 class ComponentSpec(BaseModel):
     """A component by name; every other key is one of its parameters."""
 
@@ -47,7 +63,7 @@ class ComponentSpec(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
+        return {"name": value} if isinstance(value, str) else lasting_keys(value)
 
     @model_serializer(mode="wrap")
     def _with_every_parameter(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

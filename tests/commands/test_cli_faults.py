@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -89,6 +90,30 @@ def test_a_preview_that_cannot_be_drawn_says_why(tmp_path, capsys, arguments, me
     assert main(["faults", "preview", *arguments, "--workload", DIGITS, "--out", str(out), "--quiet"]) == 2
     assert message in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_preview_shows_novel_classes_that_the_classifier_takes_for_known_ones(tmp_path, capsys):
+    tiny, out = "farm.testing.fakes:TinySource", tmp_path / "sheet.png"
+    novel = (
+        f"{{name: novelty, workload: {{name: {tiny}, classes: [elm, fir], title: other}}, same: {{elm: 0}}}}"
+    )
+    arguments = ["faults", "preview", novel, "--workload", tiny, "--out", str(out), "--quiet"]
+    assert main(arguments) == 0
+    assert "novel or not?" not in capsys.readouterr().out
+    with Image.open(out) as sheet:
+        _, without = sheet.size
+    out.unlink()
+    assert main([*arguments, "--classifier", "farm.testing.fakes:TinyModel"]) == 0
+    same_text(capsys.readouterr().out.replace(str(out), "sheet.png"))
+    with Image.open(out) as sheet:
+        assert sheet.size[1] > without + 100
+
+
+def test_a_preview_takes_an_entry_of_a_list(tmp_path, capsys):
+    entry = "{list: authors-38, entry: fgsm}"
+    arguments = ["--workload", DIGITS, "--out", str(tmp_path / "sheet.png"), "--quiet"]
+    assert main(["faults", "preview", entry, *arguments]) == 2
+    assert "faultload 'fgsm' needs gradients" in capsys.readouterr().err
 
 
 def test_a_preview_overwrites_nothing(tmp_path, capsys):
@@ -181,6 +206,21 @@ def test_the_authors_have_79_sets():
     }
     assert len(texts["authors-38"]) == 38
     assert 2 * len(texts["authors-38"]) + len(texts["authors-novelty"]) == 79
+
+
+def test_every_set_and_its_source_is_told():
+    """Each name stands in the table, with the levels of the lists beside it."""
+    lists = {p.stem: yaml.safe_load(p.read_text()) for p in (EXPERIMENTS / "faultloads").glob("*.yaml")}
+    assert list(lists["imagenet-c-38"]) == list(lists["authors-38"])
+    table = (EXPERIMENTS.parent / "docs" / "benchmark-sets.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row[0])]
+    assert told == [*lists["authors-38"], *lists["authors-novelty"]]
+    assert all(len(row) == 4 and row[2] for row in rows)
+    for name, entry in lists["authors-38"].items():
+        corrupted = {"levels": "cifar-10-c"} if lists["imagenet-c-38"][name] != entry else {}
+        if name != "rotation":
+            assert entry == lists["imagenet-c-38"][name] | corrupted
 
 
 def test_every_entry_of_every_list_is_a_fault_at_a_severity_it_has():

@@ -75,19 +75,36 @@ def test_pixel_trap_takes_each_row_as_often_as_any_other():
 
 
 @pytest.mark.parametrize(("high", "severity", "count"), [(32, 1, 3), (32, 2, 5), (32, 3, 10), (48, 3, 15)])
-def test_row_add_logic_repeats_the_middle_row(high, severity, count):
+@pytest.mark.parametrize(("definition", "above"), [("authors", 2), ("own", 0)])
+def test_row_add_logic_repeats_the_row_that_the_definition_says(high, severity, count, definition, above):
+    # The authors write, of an image that is rows first: ind = int(rows / 2) - 2; image[ind + i] = image[ind]
+    # for i from 1 to the level.
     images = noise(high=high)
     expected = images.copy()
     for image in expected:
+        row = int(high / 2) - above
         for i in range(1, count + 1):
-            image[:, high // 2 + i] = image[:, high // 2]
-    assert np.array_equal(applied(RowAddLogic(), images, severity), expected)
+            image[:, row + i] = image[:, row]
+    assert np.array_equal(applied(RowAddLogic(definition=definition), images, severity), expected)
+    if definition == "authors":
+        assert np.array_equal(applied(RowAddLogic(), images, severity), expected)
 
 
-@pytest.mark.parametrize(("wide", "severity", "furthest"), [(32, 1, 3), (32, 2, 5), (32, 3, 10), (64, 1, 6)])
-def test_shifted_pixel_rolls_each_row_by_at_most_the_level(wide, severity, furthest):
+def test_a_row_is_added_in_the_smallest_images():
+    images = noise(high=2)
+    expected = images[:, :, [0, 0]]
+    assert np.array_equal(applied(RowAddLogic(), images, 1), expected)
+
+
+@pytest.mark.parametrize(("wide", "severity", "level"), [(32, 1, 3), (32, 2, 5), (32, 3, 10), (64, 1, 6)])
+@pytest.mark.parametrize(("definition", "beyond"), [("authors", 0), ("own", 1)])
+def test_shifted_pixel_rolls_each_row_by_the_shifts_of_the_definition(
+    wide, severity, level, definition, beyond
+):
+    # The authors write: start = randint(0, level) for each row, which is below the level; pixel j is then
+    # pixel (start + j) modulo the width.
     images = noise(wide=wide)
-    faulted = applied(ShiftedPixel(), images, severity)
+    faulted = applied(ShiftedPixel(definition=definition), images, severity)
     seen = set()
     for image, before in zip(faulted, images, strict=True):
         for row in range(images.shape[2]):
@@ -96,7 +113,22 @@ def test_shifted_pixel_rolls_each_row_by_at_most_the_level(wide, severity, furth
             ]
             assert len(rolls) == 1
             seen.add(rolls[0])
-    assert seen == set(range(furthest + 1))
+    assert seen == set(range(level + beyond))
+
+
+def test_shifted_pixel_follows_the_authors_by_default_and_moves_something_in_narrow_images():
+    images = noise()
+    assert np.array_equal(
+        applied(ShiftedPixel(), images, 2), applied(ShiftedPixel(definition="authors"), images, 2)
+    )
+    narrow = noise(wide=5)
+    assert not np.array_equal(applied(ShiftedPixel(), narrow, 1), narrow)
+
+
+@pytest.mark.parametrize("cls", [RowAddLogic, ShiftedPixel])
+def test_another_definition_is_refused(cls):
+    with refused(ParameterError):
+        cls(definition="ours")
 
 
 @pytest.mark.parametrize(("cls", "axis"), [(DeadRows, 2), (DeadColumns, 3)])

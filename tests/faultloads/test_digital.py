@@ -16,13 +16,14 @@ from tests.faultloads.applying import apply, change, check_contract, check_grows
 from tests.wording import refused
 
 ALL = [MotionBlur, Pixelate, JpegCompression]
-SIZES = [0.6, 0.5, 0.4, 0.3, 0.25]
-QUALITIES = [25, 18, 15, 10, 7]
+SIZES = {"imagenet-c": [0.6, 0.5, 0.4, 0.3, 0.25], "cifar-10-c": [0.95, 0.9, 0.85, 0.75, 0.65]}
+QUALITIES = {"imagenet-c": [25, 18, 15, 10, 7], "cifar-10-c": [80, 65, 58, 50, 40]}
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_digital_faults_keep_the_contract(kind):
     check_contract(kind())
+    check_contract(kind(levels="cifar-10-c"))
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -60,10 +61,16 @@ def published_motion(image, radius, sigma, degrees):
     return total
 
 
-@pytest.mark.parametrize(("severity", "radius", "sigma"), [(1, 10, 3), (3, 15, 8), (5, 20, 15)])
-def test_motion_blur_is_the_published_one(severity, radius, sigma):
+@pytest.mark.parametrize(
+    ("levels", "severity", "radius", "sigma"),
+    [
+        *(("imagenet-c", *one) for one in ((1, 10, 3), (3, 15, 8), (5, 20, 15))),
+        *(("cifar-10-c", *one) for one in ((1, 6, 1), (2, 6, 1.5), (3, 6, 2), (4, 8, 2), (5, 9, 2.5))),
+    ],
+)
+def test_motion_blur_is_the_published_one(levels, severity, radius, sigma):
     images = pictures(3, size=13)
-    faulted = apply(MotionBlur(), images, severity)
+    faulted = apply(MotionBlur(levels=levels), images, severity)
     angles = PerInstance(0, "MotionBlur", names(3)).uniform(low=-45, high=45)
     for image, result, angle in zip(images, faulted, angles, strict=True):
         assert np.abs(published_motion(image, radius, sigma, float(angle)) - result).max() < 3e-5
@@ -94,15 +101,16 @@ def test_made_for_scales_the_motion():
         MotionBlur(made_for=0)
 
 
-@pytest.mark.parametrize("size", [5, 9, 27, 32, 33])
+@pytest.mark.parametrize("size", [5, 8, 27, 32, 33])
+@pytest.mark.parametrize("levels", SIZES)
 @pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
-def test_pixelate_is_pillows_resizing(size, severity):
+def test_pixelate_is_pillows_resizing(size, levels, severity):
     images = pictures(2, size=size)
-    small = int(size * SIZES[severity - 1])
+    small = int(size * SIZES[levels][severity - 1])
     # Where a pixel's middle lies on the border of two blocks, rounding decides which one Pillow shows.
     clear = (2 * np.arange(size) + 1) * small % (2 * size) != 0
     assert clear.mean() >= 0.8
-    for image, result in zip(images, apply(Pixelate(), images, severity), strict=True):
+    for image, result in zip(images, apply(Pixelate(levels=levels), images, severity), strict=True):
         for plane, faulted in zip(image, result, strict=True):
             shrunken = Image.fromarray(plane).resize((small, small), Image.Resampling.BOX)
             expected = shrunken.resize((size, size), Image.Resampling.NEAREST)
@@ -135,12 +143,13 @@ def test_pixelate_out_of_square():
 
 
 @pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("levels", QUALITIES)
 @pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
-def test_jpeg_compression_is_pillows(channels, severity):
+def test_jpeg_compression_is_pillows(channels, levels, severity):
     images = pictures(4, channels)[:, :, :27]
-    for image, result in zip(images, apply(JpegCompression(), images, severity), strict=True):
-        levels = np.rint(image * 255).astype(np.uint8).transpose(1, 2, 0).squeeze()
+    for image, result in zip(images, apply(JpegCompression(levels=levels), images, severity), strict=True):
+        greys = np.rint(image * 255).astype(np.uint8).transpose(1, 2, 0).squeeze()
         file = BytesIO()
-        Image.fromarray(levels).save(file, "JPEG", quality=QUALITIES[severity - 1])
+        Image.fromarray(greys).save(file, "JPEG", quality=QUALITIES[levels][severity - 1])
         expected = np.asarray(Image.open(file)).reshape(27, 32, channels).transpose(2, 0, 1)
         assert np.array_equal(np.rint(result * 255), expected)

@@ -73,6 +73,30 @@ def test_rotation_is_uniform_within_its_degrees(severity, degrees):
     assert np.allclose(apply(Rotation(), images, severity), expected, atol=1e-6)
 
 
+AUTHORS_ANGLES = [-45, -22.5, 22.5, 45]
+
+
+def test_rotation_takes_one_of_the_angles_that_are_given():
+    image = pictures(1, channels=1)
+    plane = Image.fromarray(image[0, 0])
+    turned = [np.asarray(plane.rotate(angle, Image.Resampling.BILINEAR)) for angle in AUTHORS_ANGLES]
+    fault = Rotation(angles=AUTHORS_ANGLES, border="black")
+    seen = []
+    for ours in apply(fault, np.repeat(image, 60, axis=0), 5):
+        distances = [np.abs(ours[0] - other)[8:-8, 8:-8].max() for other in turned]
+        assert min(distances) < 1e-4
+        seen.append(int(np.argmin(distances)))
+    assert min(np.bincount(seen, minlength=4)) >= 5
+    half = apply(Rotation(angles=[45]), image, 2.5)
+    assert np.allclose(half, apply(Rotation(angles=[22.5]), image, 5), atol=1e-6)
+
+
+@pytest.mark.parametrize("angles", [30, "30", [], [200], [None]])
+def test_wrong_angles_are_told(angles):
+    with refused(ParameterError):
+        Rotation(angles=angles)
+
+
 def test_a_move_by_whole_pixels_is_a_shift():
     images = pictures(2)
     moved = affine(images, across=2 / 32, down=-3 / 32)

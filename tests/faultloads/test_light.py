@@ -35,6 +35,8 @@ def small():
 @pytest.mark.parametrize("kind", [*COLOURED, *PLAIN])
 def test_light_keeps_the_contract(kind):
     check_contract(kind(), grey=kind in PLAIN)
+    if kind is not Greyscale:
+        check_contract(kind(levels="cifar-10-c"), grey=kind in PLAIN)
 
 
 @pytest.mark.parametrize("kind", [*COLOURED, *PLAIN])
@@ -56,37 +58,52 @@ def test_more_severe_is_more_change(kind):
     check_grows(kind(), pictures())
 
 
+MORE = [(0.5, 0.05), (1, 0.1), (2, 0.2), (3, 0.3), (3.5, 0.35), (4, 0.4), (5, 0.5)]
+CIFAR_MORE = [(1, 0.05), (2, 0.1), (3, 0.15), (4, 0.2), (5, 0.3)]
+
+
 @pytest.mark.parametrize(
-    ("severity", "more"), [(0.5, 0.05), (1, 0.1), (2, 0.2), (3, 0.3), (3.5, 0.35), (4, 0.4), (5, 0.5)]
+    ("levels", "severity", "more"),
+    [("imagenet-c", *one) for one in MORE] + [("cifar-10-c", *one) for one in CIFAR_MORE],
 )
-def test_brightness_raises_the_value(severity, more):
+def test_brightness_raises_the_value(levels, severity, more):
+    fault = Brightness(levels=levels)
     images = small()
     expected = with_hsv(images, lambda hue, saturation, value: (hue, saturation, min(value + more, 1)))
-    assert np.abs(apply(Brightness(), images, severity) - expected).max() < 1e-6
+    assert np.abs(apply(fault, images, severity) - expected).max() < 1e-6
     grey = images[:, :1]
-    assert np.allclose(apply(Brightness(), grey, severity), np.minimum(grey + more, 1), atol=1e-6)
+    assert np.allclose(apply(fault, grey, severity), np.minimum(grey + more, 1), atol=1e-6)
+
+
+SATURATE = [(0.5, 0.65, 0), (1, 0.3, 0), (2, 0.1, 0), (3, 2, 0), (3.5, 3.5, 0.05), (4, 5, 0.1), (5, 20, 0.2)]
+CIFAR_SATURATE = [(1, 0.3, 0), (2, 0.1, 0), (3, 1.5, 0), (4, 2, 0.1), (5, 2.5, 0.2)]
 
 
 @pytest.mark.parametrize(
-    ("severity", "times", "plus"),
-    [(0.5, 0.65, 0), (1, 0.3, 0), (2, 0.1, 0), (3, 2, 0), (3.5, 3.5, 0.05), (4, 5, 0.1), (5, 20, 0.2)],
+    ("levels", "severity", "times", "plus"),
+    [("imagenet-c", *one) for one in SATURATE] + [("cifar-10-c", *one) for one in CIFAR_SATURATE],
 )
-def test_saturate_changes_the_saturation(severity, times, plus):
+def test_saturate_changes_the_saturation(levels, severity, times, plus):
     images = small()
     expected = with_hsv(
         images, lambda hue, saturation, value: (hue, min(saturation * times + plus, 1), value)
     )
-    assert np.abs(apply(Saturate(), images, severity) - expected).max() < 2e-6
+    assert np.abs(apply(Saturate(levels=levels), images, severity) - expected).max() < 2e-6
+
+
+LEFT = [(0.5, 0.7), (1, 0.4), (2, 0.3), (3, 0.2), (4, 0.1), (4.5, 0.075), (5, 0.05)]
+CIFAR_LEFT = [(1, 0.75), (2, 0.5), (3, 0.4), (4, 0.3), (5, 0.15)]
 
 
 @pytest.mark.parametrize(
-    ("severity", "left"), [(0.5, 0.7), (1, 0.4), (2, 0.3), (3, 0.2), (4, 0.1), (4.5, 0.075), (5, 0.05)]
+    ("levels", "severity", "left"),
+    [("imagenet-c", *one) for one in LEFT] + [("cifar-10-c", *one) for one in CIFAR_LEFT],
 )
-def test_contrast_shrinks_towards_the_mean(severity, left):
+def test_contrast_shrinks_towards_the_mean(levels, severity, left):
     images = pictures(3)
     means = images.astype(np.float64).mean(axis=(2, 3), keepdims=True)
     expected = (images - means) * left + means
-    assert np.abs(apply(Contrast(), images, severity) - expected).max() < 1e-6
+    assert np.abs(apply(Contrast(levels=levels), images, severity) - expected).max() < 1e-6
 
 
 def test_greyscale_ends_at_pillows_grey():

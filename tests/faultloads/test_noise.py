@@ -26,6 +26,8 @@ def test_noise_keeps_the_contract(kind):
 @pytest.mark.parametrize("kind", ALL)
 def test_noise_grows_with_severity(kind):
     check_grows(kind(), pictures())
+    if kind is not UniformBlend:
+        check_grows(kind(levels="cifar-10-c"), pictures())
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -42,11 +44,16 @@ def test_noise_has_the_same_pattern_at_every_severity(kind):
     assert np.corrcoef(weak[inside], strong[inside])[0, 1] > 0.9999
 
 
+IMAGENET_C = [(0.5, 0.04), (1, 0.08), (2, 0.12), (2.5, 0.15), (3, 0.18)]
+CIFAR_10_C = [(0.5, 0.02), (1, 0.04), (2, 0.06), (3, 0.08), (4, 0.09), (5, 0.1)]
+
+
 @pytest.mark.parametrize(
-    ("severity", "deviation"), [(0.5, 0.04), (1, 0.08), (2, 0.12), (2.5, 0.15), (3, 0.18)]
+    ("levels", "severity", "deviation"),
+    [("imagenet-c", *one) for one in IMAGENET_C] + [("cifar-10-c", *one) for one in CIFAR_10_C],
 )
-def test_gaussian_noise_is_normal(severity, deviation):
-    noise = (apply(GaussianNoise(), plain(0.5), severity) - 0.5).ravel()
+def test_gaussian_noise_is_normal(levels, severity, deviation):
+    noise = (apply(GaussianNoise(levels=levels), plain(0.5), severity) - 0.5).ravel()
     inside = np.abs(noise) < 0.49
     assert inside.mean() > 0.99
     assert kstest(noise[inside], norm(scale=deviation).cdf).statistic < 0.01
@@ -59,10 +66,23 @@ def test_speckle_noise_is_in_proportion_to_the_pixel():
     assert np.array_equal(apply(SpeckleNoise(), plain(0), 5), plain(0))
 
 
-@pytest.mark.parametrize(("severity", "photons"), [*enumerate([60, 25, 12, 5, 3], start=1)])
+@pytest.mark.parametrize(("severity", "deviation"), [*enumerate([0.06, 0.1, 0.12, 0.16, 0.2], start=1)])
+def test_speckle_noise_of_cifar_10_c(severity, deviation):
+    noise = apply(SpeckleNoise(levels="cifar-10-c"), plain(0.5), severity) / 0.5 - 1
+    assert noise.std() == pytest.approx(deviation, rel=0.02)
+
+
+SHOTS = [*enumerate([60, 25, 12, 5, 3], start=1)]
+CIFAR_SHOTS = [*enumerate([500, 250, 100, 75, 50], start=1)]
+
+
+@pytest.mark.parametrize(
+    ("levels", "severity", "photons"),
+    [("imagenet-c", *one) for one in SHOTS] + [("cifar-10-c", *one) for one in CIFAR_SHOTS],
+)
 @pytest.mark.parametrize("grey", [13, 51, 128])
-def test_shot_noise_counts_photons(severity, photons, grey):
-    result = apply(ShotNoise(), plain(grey / 255, n=16), severity)
+def test_shot_noise_counts_photons(levels, severity, photons, grey):
+    result = apply(ShotNoise(levels=levels), plain(grey / 255, n=16), severity)
     counts = result.ravel() * photons
     assert np.allclose(counts, np.rint(counts), atol=1e-4)
     law = poisson(grey / 255 * photons)
@@ -74,7 +94,7 @@ def test_shot_noise_counts_photons(severity, photons, grey):
     assert chisquare([*seen, rest[0]], [*expected, rest[1]]).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("photons", [60.0, 3.0, 17.3])
+@pytest.mark.parametrize("photons", [500.0, 60.0, 3.0, 17.3])
 def test_counts_are_the_quantiles_of_the_poisson_distribution(photons):
     rng = np.random.default_rng(0)
     greys = np.append(rng.integers(0, 256, 3000), [0, 0, 255, 255])
@@ -92,9 +112,15 @@ def test_black_has_no_photons():
     assert np.array_equal(apply(ShotNoise(), plain(0), 5), plain(0))
 
 
-@pytest.mark.parametrize(("severity", "share"), [*enumerate([0.03, 0.06, 0.09, 0.17, 0.27], start=1)])
-def test_impulse_noise_sets_its_share_to_black_and_white(severity, share):
-    result = apply(ImpulseNoise(), plain(0.5, n=32), severity)
+@pytest.mark.parametrize(
+    ("levels", "severity", "share"),
+    [
+        *(("imagenet-c", *one) for one in enumerate([0.03, 0.06, 0.09, 0.17, 0.27], start=1)),
+        *(("cifar-10-c", *one) for one in enumerate([0.01, 0.02, 0.03, 0.05, 0.07], start=1)),
+    ],
+)
+def test_impulse_noise_sets_its_share_to_black_and_white(levels, severity, share):
+    result = apply(ImpulseNoise(levels=levels), plain(0.5, n=32), severity)
     assert set(np.unique(result)) == {0, 0.5, 1}
     n = result.size
     for value in (0, 1):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from farm import registry
 from farm.api import NO_ANSWER, Context, FaultContext, OODImages
+from farm.config.experiment import FaultSpec
 from farm.errors import DataError, ParameterError
 from farm.run.faults import Fault
 from farm.run.streams import BenchmarkStream
@@ -79,7 +82,7 @@ def test_a_mapped_class_keeps_our_label_and_is_a_shift(ours):
     assert targets.notes["novel"] == len(of_class(other, "elm"))
 
 
-@pytest.mark.parametrize("same", [{"elm": "ash"}, {0: 0}, {"0": "0"}, {"elm": 0}, {0: "ash"}])
+@pytest.mark.parametrize("same", [{"elm": "ash"}, {0: 0}, {"0": "0"}, {"elm": 0}, {0: "ash"}, [[0, "ash"]]])
 def test_classes_may_be_said_to_be_the_same_by_name_and_by_number(ours, same):
     other = theirs("elm", "fir")
     _, targets = prepare(ours, other, same=same)
@@ -145,9 +148,23 @@ def test_a_wrong_word_is_told(arguments):
         registry.faultload("novelty", workload="theirs", **arguments)
 
 
-def test_what_is_no_mapping_is_told(ours):
+@pytest.mark.parametrize("same", [["elm"], "elm", [["elm"]], [["elm", "ash", 2]]])
+def test_what_is_no_pair_is_told(ours, same):
     with refused(ParameterError):
-        prepare(ours, theirs("elm", "fir"), same=["elm"])
+        prepare(ours, theirs("elm", "fir"), same=same)
+
+
+def test_a_number_survives_the_record_of_a_run_though_a_class_is_named_like_it(ours):
+    """JSON makes text of keys, and text is a name first: repeated, another class would be known."""
+    other = theirs("elm", "fir", "0")
+    written = {"name": "novelty", "workload": "theirs", "same": {0: "ash"}}
+    for _ in range(2):
+        spec = FaultSpec.model_validate(written)
+        _, targets = prepare(ours, other, same=spec.make("faultload").parameters["same"])
+        assert targets.notes["shared_classes"] == ["elm"]
+        written = json.loads(spec.model_dump_json(by_alias=True, exclude_unset=True))
+    inside = {"name": "compose", "faults": [{"name": "novelty", "same": {0: 1}}]}
+    assert FaultSpec.model_validate(inside).parameters["faults"][0]["same"] == [[0, 1]]
 
 
 def test_a_number_is_a_number_though_a_class_is_named_like_it(ours):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from farm.api import PerInstance
 from faultloads import spatter
 from faultloads.spatter import Spatter
-from tests.faultloads.applying import apply, check_contract, pictures
+from tests.faultloads.applying import apply, check_contract, names, pictures
 
 
 def plain(value, n=32, channels=3):
@@ -17,6 +18,7 @@ def plain(value, n=32, channels=3):
 
 def test_spatter_keeps_the_contract():
     check_contract(Spatter())
+    check_contract(Spatter(levels="cifar-10-c"))
 
 
 def test_water_lightens_towards_pale_turquoise():
@@ -67,7 +69,51 @@ def test_between_water_and_mud_is_a_mixture():
 
 def test_an_image_without_a_drop_stays_as_it_is():
     images = pictures(4)
-    assert np.array_equal(spatter._water(images, np.full((4, 32, 32), -1, dtype=np.float32), 3), images)
+    dry = np.full((4, 32, 32), -1, dtype=np.float32)
+    assert np.array_equal(spatter._water(images, dry, 0.65, 0.3, 2, 0.68, 0.5), images)
+
+
+MUD = {
+    ("imagenet-c", 4): (0.65, 0.3, 1, 0.65, 1.5),
+    ("imagenet-c", 5): (0.67, 0.4, 1, 0.65, 1.5),
+    ("cifar-10-c", 4): (0.65, 0.1, 0.7, 0.69, 0.6),
+    ("cifar-10-c", 5): (0.65, 0.1, 0.5, 0.68, 0.6),
+}
+
+
+@pytest.mark.parametrize(("levels", "severity"), MUD)
+def test_mud_is_the_published_one(levels, severity):
+    mean, deviation, sigma, threshold, softened = MUD[levels, severity]
+    images = pictures(4)
+    noises = PerInstance(0, "Spatter", names(4)).normal(32, 32).astype(np.float64)
+    for image, noise, ours in zip(
+        images, noises, apply(Spatter(levels=levels), images, severity), strict=True
+    ):
+        liquid = ndimage.gaussian_filter(mean + deviation * noise, sigma, mode="nearest")
+        mud = ndimage.gaussian_filter((liquid > threshold) / 1.0, softened, mode="nearest")
+        assert np.abs(mud - 0.8).min() > 1e-6  # nothing hangs on a rounding error
+        mud[mud < 0.8] = 0
+        brown = np.array([63, 42, 20]).reshape(3, 1, 1) / 255
+        assert np.abs(image * (1 - mud) + brown * mud - ours).max() < 1e-5
+
+
+WATER = [(0.62, 0.1, 0.7, 0.7), (0.65, 0.1, 0.8, 0.7), (0.65, 0.3, 1, 0.69)]
+
+
+@pytest.mark.parametrize(("severity", "drawn"), [*enumerate(WATER, start=1)])
+def test_water_of_cifar_10_c_lies_where_the_smoothed_noise_exceeds_the_threshold(severity, drawn):
+    mean, deviation, sigma, threshold = drawn
+    black = plain(0.0)
+    noises = PerInstance(0, "Spatter", names(32)).normal(32, 32).astype(np.float64)
+    seen = 0
+    for noise, ours in zip(noises, apply(Spatter(levels="cifar-10-c"), black, severity), strict=True):
+        liquid = ndimage.gaussian_filter(mean + deviation * noise, sigma, mode="nearest")
+        wet = ours[1] > 0
+        assert not wet[liquid < threshold - 1e-6].any()
+        if wet.any():
+            assert ours[1].max() == pytest.approx(0.5 * 238 / 255, abs=1e-5)
+            seen += 1
+    assert seen > 16
 
 
 @pytest.mark.parametrize("share", [0, 0.001, 0.01, 0.2])

@@ -149,7 +149,11 @@ def add_streams(commands: Commands) -> None:
         "faults", nargs="+", metavar="FAULT", help="a name, or '{name: ..., parameter: ...}'"
     )
     preview.add_argument("--workload", required=True, metavar="W", help="a name, or '{name: ..., ...}'")
-    preview.add_argument("--classifier", metavar="C", help="what attacks aim at, by name")
+    preview.add_argument(
+        "--classifier",
+        metavar="C",
+        help="by name: what attacks aim at; with it novel classes that look known are shown too",
+    )
     preview.add_argument("--out", required=True, metavar="FILE.png", help="the new picture")
     preview.add_argument("--images", type=int, default=2, metavar="N", help="rows a fault (default: 2)")
     preview.add_argument("--seed", type=int, default=0, metavar="N", help="the seed (default: 0)")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from farm.api import FloatArray, IntArray, Schedule
-from farm.config.files import read_mapping, with_scenario
+from farm.config.files import find_scenario, read_mapping, with_scenario
 from farm.errors import DataError, ExperimentError, UserError
 from farm.report.figures import PlannedInterval, save, timeline
 from farm.run.builder import make_order, planned_fault
@@ -26,13 +26,14 @@ DEFAULT_LENGTH = 1000
 
 def describe_scenario(options: argparse.Namespace) -> int:
     """Check a scenario's file, tell what it plans, and draw it."""
-    path, out = Path(options.name), Path(options.images) if options.images else None
+    out = Path(options.images) if options.images else None
     if options.set:
         raise ExperimentError("--set has no effect on a scenario; change its file")
     if out is not None and out.exists():
         raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    path = find_scenario(options.name, Path())
     description = str(read_mapping(path).get("description") or "")
-    stream = with_scenario({"order": {"name": "scenario", "file": path.name}}, path.parent)
+    stream = with_scenario({"order": {"name": "scenario", "file": options.name}}, Path())
     rate = stream.get("frame_rate")
     schedule = make_order(stream["order"])
     assert isinstance(schedule, Schedule)

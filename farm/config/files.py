@@ -121,10 +121,21 @@ def with_scenario(stream: Any, folder: Path) -> Any:
         return stream
     if more := sorted(set(order) - {"name", "file", "as"}):
         raise ExperimentError(f"stream.order: a scenario's file says all of it; take out {', '.join(more)}")
-    said = read_mapping(folder / str(order["file"]))
+    said = read_mapping(find_scenario(str(order["file"]), folder))
     said.pop("description", None)
     rate = {"frame_rate": said.pop("frame_rate")} if "frame_rate" in said else {}
     return {**rate, **stream, "order": {**{key: order[key] for key in order if key != "file"}, **said}}
+
+
+def find_scenario(name: str, folder: Path) -> Path:
+    """Find a scenario's file beside the experiment, or one of the shipped ones by its bare name."""
+    beside, shipped = folder / name, EXPERIMENTS / "scenarios" / f"{name}.yaml"
+    if beside.is_file():
+        return beside
+    if shipped.is_file() and shipped.parent == EXPERIMENTS / "scenarios":
+        return shipped
+    known = [path.stem for path in (EXPERIMENTS / "scenarios").glob("*.yaml")]
+    raise ExperimentError(f"scenario '{name}' is neither a file nor shipped; {suggestion(name, known)}")
 
 
 def all_listed(faultload: Any, folder: Path) -> list[tuple[str, Any]]:

@@ -27,6 +27,7 @@ from farm.errors import ExperimentError, UnknownNameError, UserError, suggestion
 from farm.registry import Kind
 from farm.run.fallback import NAMES, NONE, the_same
 from farm.run.faults import DRIFT
+from farm.run.schedules import check_acting
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -131,6 +132,8 @@ def attempt(
         for number, fault in enumerate(experiment.faultload)
     ]
     order = made("stream.order", make_order, experiment.stream.order)
+    if isinstance(order, Schedule):
+        _check_intervals(order, [fault.rule for fault in faults if fault and not fault.both], mistakes)
     policy: Policy | None = made("policy", make_named, "policy", experiment.policy)
     fallback = made("fallback", make_fallback, experiment.fallback, classifier, context)
     monitors = [
@@ -148,6 +151,18 @@ def attempt(
         policy,
         fallback,
     )
+
+
+def _check_intervals(schedule: Schedule, faults: Sequence[Faultload], mistakes: BuildMistakes) -> None:
+    """Look whether the faults of a schedule's intervals can be made, and can act."""
+    named = []
+    for number, interval in enumerate(schedule.intervals):
+        place = f"stream.order.intervals.{number}"
+        planned = [mistakes.made(place, planned_fault, fault) for fault in interval.faults]
+        named.append([fault.rule for fault in planned if fault])
+        if None in planned:
+            return  # whether others act cannot be said
+    mistakes.made("stream.order", check_acting, schedule, faults, named)
 
 
 def planned_monitor(

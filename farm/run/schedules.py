@@ -5,9 +5,12 @@ Each is a scenario of one interval, in which the experiment's faults act; see `f
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from collections.abc import Sequence as Many
 
-from farm.api import IntervalFaults, Schedule, Stretch, check_choice, check_number
+from farm.api import Faultload, IntervalFaults, Schedule, Stretch, check_choice, check_number
+from farm.errors import ExperimentError
 from farm.run.timeline import Interval, stretches
 
 
@@ -147,3 +150,30 @@ class Sequence(_OneInterval):
         check_number("views", views, low=1, whole=True)
         super().__init__(Interval(share=share))
         self.views = views
+
+
+def check_acting(schedule: Schedule, faults: Many[Faultload], named: Many[Many[Faultload]]) -> None:
+    """Raise where an interval has no fault, a fault no interval, or one cannot act in a stream with time.
+
+    `named` are the faults that each interval names itself.
+    """
+    unnamed = [interval for interval, own in enumerate(named) if not own]
+    if unnamed and not faults:
+        raise ExperimentError(f"stream.order is '{schedule.name}', but no faultload is named; name one")
+    if faults and not unnamed:
+        raise ExperimentError(
+            f"faultload '{faults[0].name}' would never act: every interval of stream.order '{schedule.name}' "
+            "names its own faults; take the faultload out, or the faults of an interval"
+        )
+    for interval, own in zip(schedule.intervals, named, strict=True):
+        for fault in own or faults:
+            if interval.ramps_severity and not fault.severities:
+                raise ExperimentError(
+                    f"faultload '{fault.name}' has no severity to ramp; let the ramp be of: share"
+                )
+    for fault in itertools.chain(faults, *named):
+        if fault.reads_other_instances:
+            raise ExperimentError(
+                f"faultload '{fault.name}' takes images from its split's order, not the stream's; expected "
+                "a stream without time, or frozen-frame, delayed-frame or dropped-frame"
+            )

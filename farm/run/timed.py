@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from farm.api import JSON, Batch, IntArray, Schedule, Workload, check_number
-from farm.errors import ExperimentError
 from farm.run.faults import Fault
 from farm.run.rows import Rows
 from farm.run.scene import Scene
+from farm.run.schedules import check_acting
 from farm.run.sources import Sources, check_positions
 from farm.run.streams import FromSources
 
@@ -57,7 +57,8 @@ class TimedStream(FromSources):
         if frame_rate is not None:
             check_number("stream.frame_rate", frame_rate, above=0)
         named = named or [()] * len(schedule.intervals)
-        _check(schedule, faults, named)
+        rules = [[fault.faultload for fault in own] for own in named]
+        check_acting(schedule, [fault.faultload for fault in faults], rules)
         together = list(faults)
         for fault in (one for own in named for one in own):
             if not any(fault is known for known in together):
@@ -114,28 +115,6 @@ class TimedStream(FromSources):
                 break
         assert found is not None, "a stream with time has instances"
         return self._sources.batch(found.at(places))
-
-
-def _check(schedule: Schedule, faults: Sequence[Fault], named: Sequence[Sequence[Fault]]) -> None:
-    """Raise where an interval has no fault, or one that cannot act in a stream with time."""
-    unnamed = [interval for interval, own in enumerate(named) if not own]
-    if unnamed and not faults:
-        raise ExperimentError(f"stream.order is '{schedule.name}', but no faultload is named; name one")
-    if faults and not unnamed:
-        raise ExperimentError(
-            f"faultload '{faults[0].faultload.name}' would never act: every interval of stream.order "
-            f"'{schedule.name}' names its own faults; take the faultload out, or the faults of an interval"
-        )
-    for interval, own in zip(schedule.intervals, named, strict=True):
-        for fault in own or faults:
-            who = f"faultload '{fault.faultload.name}'"
-            if interval.ramps_severity and not fault.faultload.severities:
-                raise ExperimentError(f"{who} has no severity to ramp; let the ramp be of: share")
-            if fault.faultload.reads_other_instances:
-                raise ExperimentError(
-                    f"{who} takes images from its split's order, not from the stream's; expected a stream "
-                    "without time, or frozen-frame, delayed-frame or dropped-frame"
-                )
 
 
 def _regrouped(stretches: Iterator[Rows], size: int) -> Iterator[Rows]:

@@ -137,7 +137,7 @@ def _factories(path: Path) -> list[str]:
     """Name what of a module may make a network, without running it: classes of nn.Module, and `make_...`."""
     try:
         tree = ast.parse(read_text(path))
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []
     made: list[str] = []
     for node in tree.body:

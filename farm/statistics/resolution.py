@@ -97,7 +97,8 @@ class Resolution:
         >>> round(Resolution(5, 2000, 3, 0.05).floor, 3), round(Resolution(600, 2000, 60, 0.05).floor, 2)
         (0.105, 0.48)
         """
-        p = p_of(max(1 / (1 + self.replicates), rarest(self.fewest)), self.fewest)
+        tail = max(1 / (1 + self.replicates), rarest(self.fewest))
+        p = p_of(tail, self.fewest) if tail < 1 else 1.0  # a single group is drawn each time
         # Beside a control the smallest p is corrected the most, and the others only where that one is small.
         return min((self.monitors - 1) * p, 1.0) if self.control else of_all_pairs(p, self.monitors)
 

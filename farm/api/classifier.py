@@ -161,7 +161,10 @@ class Classifier(ABC):
         except (UserError, Failure):
             raise
         except Exception as error:
-            raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
+            size = " x ".join(map(str, images.shape[1:]))
+            raise ComponentFailure(
+                f"classifier '{self.name}' failed on images of {size}: {one_line(error)}"
+            ) from error
         n = len(images)
         probabilities = self._checked(np.asarray(raw.probabilities), n)
         for layer in names:

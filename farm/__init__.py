@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from farm.comparing.comparison import compare as compare
+    from farm.comparing.loading import load as load
     from farm.guard import Guard as Guard
     from farm.judging.frames import judge as judge
     from farm.run.testbed import Testbed as Testbed
@@ -23,10 +24,11 @@ _WHERE = {
     "Readouts": "farm.store.readouts",
     "Testbed": "farm.run.testbed",
     "compare": "farm.comparing.comparison",
+    "load": "farm.comparing.loading",
     "judge": "farm.judging.frames",
 }
 
-__all__ = ["Guard", "Readouts", "Testbed", "compare", "judge"]
+__all__ = ["Guard", "Readouts", "Testbed", "compare", "judge", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -348,7 +348,7 @@ _SHOWN = {
         "f",
         "f_p",
         "critical_difference",
-        "needed",
+        "sets_needed",
     ),
     "pairs": ("name", "first", "second", "p_alone", "p_holm", "p_shaffer", "p_nemenyi", "needed"),
 }

@@ -1,0 +1,90 @@
+"""Every frame that Python's users get: one name a column, units in names, no prose in cells."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import farm
+from farm.comparing import compare_runs
+from farm.comparing.comparison import Comparison
+from farm.store.campaign_runs import CampaignRuns
+from farm.testing import make_readouts
+from tests.comparing.made_runs import FOG, RATES, make_run
+
+FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(9)] + [FOG]
+OF_THE_CLASSES = {"Readouts": farm.Readouts, "Comparison": Comparison, "CampaignRuns": CampaignRuns}
+TEXT_IS_THE_VALUE = {("judge reasons", "reason")}
+"""Where a cell is a sentence because the frame is a list of sentences."""
+WORDS = 3
+"""Names have at most so many words, such as `no known category`."""
+UNIT = {
+    "time": r"_(us|ms|seconds)(_|$)",
+    "delay": "_instances(_|$)",
+    "memory": "_bytes(_|$)",
+    "per": r"per_\d+_\w+",
+}
+
+
+def frames() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Return each frame under the name it is got by, of runs that have everything and of one with little."""
+    whole = make_run(rates={**RATES, "never": (0.0, 0.0)}, faults=FAULTS, failed=["poor"])
+    little = make_readouts({"mine": [0, 1, 1]}, is_ood=None, label=None)
+    for run in (whole, little):
+        yield "judge", farm.judge(run)
+        yield "judge reasons", farm.judge(run, reasons=True)
+        yield "Readouts.instances", run.instances
+        yield "Readouts.alarms", run.alarms
+    for options in ({"by": "category"}, {"control": "middling"}):
+        found = compare_runs([whole], replicates=200, **options)
+        for name in ("values", "ranks", "tests", "pairs"):
+            yield f"Comparison.{name}", getattr(found, name)
+
+
+FRAMES = list(frames())
+
+
+def gives_a_frame(annotation: Any) -> bool:
+    return "DataFrame" in str(annotation)
+
+
+def test_every_frame_of_the_public_names_is_looked_at() -> None:
+    public = {
+        name
+        for name in farm.__all__
+        if not inspect.isclass(getattr(farm, name)) and gives_a_frame(inspect.signature(getattr(farm, name)))
+    }
+    for owner, kind in OF_THE_CLASSES.items():
+        public |= {f"{owner}.{one.name}" for one in dataclasses.fields(kind) if gives_a_frame(one.type)}
+        for name, member in inspect.getmembers(kind):
+            call = member.fget if isinstance(member, property) else member
+            if not name.startswith("_") and inspect.isroutine(call):
+                public |= (
+                    {f"{owner}.{name}"} if gives_a_frame(inspect.signature(call).return_annotation) else set()
+                )
+    assert public == {name for name, _ in FRAMES} - {"judge reasons"}
+
+
+@pytest.mark.parametrize(("name", "frame"), FRAMES, ids=[name for name, _ in FRAMES])
+def test_a_frame_is_tidy(name: str, frame: pd.DataFrame) -> None:
+    assert frame.columns.nlevels == frame.index.nlevels == 1
+    assert frame.columns.is_unique
+    for column in frame:
+        where = f"{name}: {column}"
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", column), where
+        for word, unit in UNIT.items():
+            if word in column.split("_"):
+                assert re.search(unit, column), where
+        held = frame[column].dropna().tolist()
+        kinds = {type(value) for value in held}
+        assert kinds <= {str} or (kinds <= {int, float, bool} and frame[column].dtype != object), where
+        for text in (value for value in held if isinstance(value, str)):
+            assert text.strip(), where
+            assert not re.fullmatch(r"[\W_]+|-?[\d.,]+|nan|none|inf", text.lower()), where
+            assert (name, column) in TEXT_IS_THE_VALUE or len(text.split()) <= WORDS, where

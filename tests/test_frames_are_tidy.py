@@ -42,39 +42,43 @@ def frames() -> Iterator[tuple[str, pd.DataFrame]]:
         yield "Readouts.instances", run.instances
         yield "Readouts.alarms", run.alarms
     for options in ({"by": "category"}, {"control": "middling"}):
-        found = compare_runs([whole], replicates=200, **options)
+        comparison = compare_runs([whole], replicates=200, **options)
         for name in ("values", "ranks", "tests", "pairs"):
-            yield f"Comparison.{name}", getattr(found, name)
+            yield f"Comparison.{name}", getattr(comparison, name)
 
 
-FRAMES = list(frames())
+@pytest.fixture(scope="module")
+def found() -> list[tuple[str, pd.DataFrame]]:
+    return list(frames())
 
 
-def gives_a_frame(annotation: Any) -> bool:
-    return "DataFrame" in str(annotation)
+def returns_a_frame(call: Any) -> bool:
+    return "DataFrame" in str(inspect.signature(call).return_annotation)
 
 
-def test_every_frame_of_the_public_names_is_looked_at() -> None:
+def test_every_frame_of_the_public_names_is_looked_at(found) -> None:
     public = {
         name
         for name in farm.__all__
-        if not inspect.isclass(getattr(farm, name)) and gives_a_frame(inspect.signature(getattr(farm, name)))
+        if not inspect.isclass(getattr(farm, name)) and returns_a_frame(getattr(farm, name))
     }
     for owner, kind in OF_THE_CLASSES.items():
-        public |= {f"{owner}.{one.name}" for one in dataclasses.fields(kind) if gives_a_frame(one.type)}
+        public |= {f"{owner}.{one.name}" for one in dataclasses.fields(kind) if "DataFrame" in str(one.type)}
         for name, member in inspect.getmembers(kind):
             call = member.fget if isinstance(member, property) else member
-            if not name.startswith("_") and inspect.isroutine(call):
-                public |= (
-                    {f"{owner}.{name}"} if gives_a_frame(inspect.signature(call).return_annotation) else set()
-                )
-    assert public == {name for name, _ in FRAMES} - {"judge reasons"}
+            if not name.startswith("_") and inspect.isroutine(call) and returns_a_frame(call):
+                public.add(f"{owner}.{name}")
+    assert public == {name for name, _ in found} - {"judge reasons"}
 
 
-@pytest.mark.parametrize(("name", "frame"), FRAMES, ids=[name for name, _ in FRAMES])
-def test_a_frame_is_tidy(name: str, frame: pd.DataFrame) -> None:
-    assert frame.columns.nlevels == frame.index.nlevels == 1
-    assert frame.columns.is_unique
+def test_they_are_tidy(found) -> None:
+    for name, frame in found:
+        check_tidy(name, frame)
+
+
+def check_tidy(name: str, frame: pd.DataFrame) -> None:
+    assert frame.columns.nlevels == frame.index.nlevels == 1, name
+    assert frame.columns.is_unique, name
     for column in frame:
         where = f"{name}: {column}"
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", column), where

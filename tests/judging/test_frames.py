@@ -55,11 +55,7 @@ def test_what_is_undefined_is_nan_and_the_reasons_say_why():
     assert set(reasons["column"]) <= set(frame.columns)
     gone = reasons[(reasons["monitor"] == "gone") & (reasons["column"] == "failed")]
     assert set(gone["reason"]) == {"out of memory"}
-    assert frame.groupby("monitor")["failed"].all().to_dict() == {
-        "gone": True,
-        "mine": False,
-        "oracle": False,
-    }
+    assert set(frame.loc[frame["failed"], "monitor"]) == {"gone"}
     assert farm.judge(make_run(), reasons=True).dtypes["severity"] == np.float64
 
 

@@ -13,13 +13,10 @@ import pytest
 
 import farm
 from farm.comparing import compare_runs
-from farm.comparing.comparison import Comparison
-from farm.store.campaign_runs import CampaignRuns
 from farm.testing import make_readouts
 from tests.comparing.made_runs import FOG, RATES, make_run
 
 FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(9)] + [FOG]
-OF_THE_CLASSES = {"Readouts": farm.Readouts, "Comparison": Comparison, "CampaignRuns": CampaignRuns}
 TEXT_IS_THE_VALUE = {("judge reasons", "reason")}
 """Where a cell is a sentence because the frame is a list of sentences."""
 WORDS = 3
@@ -62,8 +59,11 @@ def test_every_frame_of_the_public_names_is_looked_at(found) -> None:
         for name in farm.__all__
         if not inspect.isclass(getattr(farm, name)) and returns_a_frame(getattr(farm, name))
     }
-    for owner, kind in OF_THE_CLASSES.items():
-        public |= {f"{owner}.{one.name}" for one in dataclasses.fields(kind) if "DataFrame" in str(one.type)}
+    for owner in farm.__all__:
+        if not inspect.isclass(kind := getattr(farm, owner)):
+            continue
+        fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+        public |= {f"{owner}.{one.name}" for one in fields if "DataFrame" in str(one.type)}
         for name, member in inspect.getmembers(kind):
             call = member.fget if isinstance(member, property) else member
             if not name.startswith("_") and inspect.isroutine(call) and returns_a_frame(call):

@@ -27,20 +27,19 @@ class ThreadLimit:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Limit torch, BLAS and OpenMP, and give back what was set before."""
+        there = importlib.util.find_spec("torch") is not None
+        if there:
+            import torch  # before anything is limited: it reads the environment, too
         if self._controller is None:
             self._controller = ThreadpoolController()
-        with self._controller.limit(limits=self._threads):
-            if importlib.util.find_spec("torch") is None:
-                with _for_later(self._threads):
-                    yield
+        with self._controller.limit(limits=self._threads), _for_later(self._threads):
+            if not there:
+                yield
                 return
-            import torch
-
             before = torch.get_num_threads()
             torch.set_num_threads(self._threads)
             try:
-                with _for_later(self._threads):
-                    yield
+                yield
             finally:
                 torch.set_num_threads(before)
 

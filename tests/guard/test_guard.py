@@ -233,6 +233,17 @@ def test_in_a_new_process_it_gives_the_same(place, saved, tmp_path) -> None:
         assert row == wanted
 
 
+def test_loading_imports_nothing_that_only_a_fit_or_a_report_needs(place, tmp_path) -> None:
+    fit(place, None, monitors=["oob"]).save(tmp_path / "guard")
+    heavy = ("sklearn", "scipy", "pandas", "pyarrow", "yaml", "farm.run.testbed", "farm.store.cache")
+    code = (
+        f"import sys; from farm import Guard; Guard.load({str(tmp_path / 'guard')!r}); "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_nothing_of_stream_and_faults_is_made(place) -> None:
     ruined = {
         "faultload": {"name": "novelty", "workload": "no-such-workload"},

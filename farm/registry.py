@@ -60,9 +60,13 @@ def _entries(kind: Kind, points: Callable[..., EntryPoints], records: object) ->
     """Read the records of all distributions, which takes longer than making a component."""
     del records
     found: dict[str, Entry] = {}
+    owners: dict[int, str] = {}
+    """By the distribution: each time its name is asked for, it reads all of its metadata again."""
     group = "farm.policies" if kind == "policy" else f"farm.{kind}s"
     for point in sorted(points(group=group), key=lambda p: p.name):
-        owner = point.dist.name if point.dist else "unknown"
+        owner = "unknown"
+        if point.dist:
+            owner = owners.get(id(point.dist)) or owners.setdefault(id(point.dist), point.dist.name)
         entry = Entry(kind, point.name, point.value, owner)
         other = found.setdefault(entry.name, entry)
         if (other.target, other.owner) != (entry.target, entry.owner):

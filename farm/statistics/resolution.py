@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import norm, studentized_range, t
+import scipy
 
 from farm.errors import ExperimentError
 from farm.statistics.planning import smallest
@@ -45,8 +45,8 @@ def of_all_pairs(p: float, monitors: int) -> float:
     """
     if monitors <= 2 or p >= 1:
         return p
-    width = math.sqrt(2) * float(norm.isf(p / 2))
-    return min(max(float(studentized_range.sf(width, monitors, np.inf)), p), 1.0)
+    width = math.sqrt(2) * float(scipy.stats.norm.isf(p / 2))
+    return min(max(float(scipy.stats.studentized_range.sf(width, monitors, np.inf)), p), 1.0)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Resolution:
         if control:
             asked = alpha / max(monitors - 1, 1)
         else:
-            width = float(studentized_range.isf(alpha, max(monitors, 2), np.inf)) / math.sqrt(2)
-            asked = 2 * float(norm.sf(width))
+            width = float(scipy.stats.studentized_range.isf(alpha, max(monitors, 2), np.inf)) / math.sqrt(2)
+            asked = 2 * float(scipy.stats.norm.sf(width))
         wanted = math.ceil(BEYOND / tail_of(asked, fewest))
         return replace(found, replicates=min(max(wanted, REPLICATES), MOST_REPLICATES))
 
@@ -149,9 +149,13 @@ def rarest(fewest: int) -> float:
 
 def tail_of(alpha: float, fewest: int) -> float:
     """Return the share of replicates that lies beyond each end of an interval."""
-    return float(norm.cdf(math.sqrt(fewest / (fewest - 1)) * t.ppf(alpha / 2, fewest - 1)))
+    return float(
+        scipy.stats.norm.cdf(math.sqrt(fewest / (fewest - 1)) * scipy.stats.t.ppf(alpha / 2, fewest - 1))
+    )
 
 
 def p_of(tail: float, fewest: int) -> float:
     """Return the p of a difference of which this share of replicates lies on the other side."""
-    return float(2 * t.cdf(norm.ppf(tail) * math.sqrt((fewest - 1) / fewest), fewest - 1))
+    return float(
+        2 * scipy.stats.t.cdf(scipy.stats.norm.ppf(tail) * math.sqrt((fewest - 1) / fewest), fewest - 1)
+    )

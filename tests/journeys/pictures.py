@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-SHAPES = ("diamond", "disc", "square", "cross")
+COLOURS = {"diamond": (220, 190, 40), "disc": (210, 50, 40), "square": (50, 80, 210), "cross": (190, 60, 200)}
+SHAPES = tuple(COLOURS)
 KNOWN = SHAPES[:3]
 """The last one is for what a classifier was never taught."""
 
@@ -23,7 +24,7 @@ def picture(shape: str, number: int, size: int) -> tuple[np.ndarray, tuple[int, 
         "cross": np.minimum(abs(across), abs(down)) < 0.06,
     }[shape]
     pixels = np.full((size, size, 3), random.uniform(30, 90, size=3))
-    pixels[inside] = random.uniform(170, 230, size=3)
+    pixels[inside] = COLOURS[shape] + random.uniform(-20, 20, size=3)
     pixels += random.normal(0, 8, size=pixels.shape)
     rows, columns = np.flatnonzero(inside.any(1)), np.flatnonzero(inside.any(0))
     box = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
@@ -39,6 +40,13 @@ def save(folder: Path, shape: str, numbers: range, size: int = 32) -> list[tuple
         Image.fromarray(pixels).save(folder / f"{number:03}.png")
         boxes.append(box)
     return boxes
+
+
+def save_classes(folder: Path) -> None:
+    """Save pictures of the known shapes: one folder a class, below `train` and `test`."""
+    for shape in KNOWN:
+        save(folder / "train" / shape, shape, range(60))
+        save(folder / "test" / shape, shape, range(60, 90))
 
 
 def several(shapes: tuple[str, ...], numbers: range, size: int) -> tuple[np.ndarray, np.ndarray]:

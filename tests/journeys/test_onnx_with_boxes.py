@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.journeys.pictures import KNOWN, save
 EXPERIMENT = """
 name: boxes
 workload: {name: table, path: shapes.csv}
-classifier: {name: onnx, path: net.onnx, mean: [0.5, 0.5, 0.5], std: [0.25, 0.25, 0.25]}
+classifier: {name: onnx, path: net.onnx, mean: [0.5], std: [0.25]}
 faultload:
   - {name: novelty, workload: {name: table, path: crosses.csv}}
   - {name: gaussian-noise, severity: 3}
@@ -20,27 +21,32 @@ batch_size: 32
 """
 
 
-def test_from_an_index_and_an_onnx_file_to_a_comparison(journey) -> None:
+def test_from_an_index_and_an_onnx_file_to_a_guard(journey) -> None:
     for package in ("onnxruntime", "onnx"):
         pytest.importorskip(package, reason=f"{package} is not installed")
     rows = ["path,label,split,left,top,right,bottom,light"]
-    for shape in KNOWN:
-        for split, numbers in (("train", range(60)), ("test", range(60, 90))):
-            boxes = save(journey.folder / "shapes" / split / shape, shape, numbers)
-            for i, box in zip(numbers, boxes, strict=True):
-                place = ",".join(map(str, box))
-                rows.append(f"shapes/{split}/{shape}/{i:03}.png,{shape},{split},{place},{'day' if i % 3 else 'night'}")
+    for shape, (split, numbers) in product(KNOWN, {"train": range(60), "test": range(60, 90)}.items()):
+        boxes = save(journey.folder / "shapes" / split / shape, shape, numbers)
+        for i, box in zip(numbers, boxes, strict=True):
+            light = "day" if i % 3 else "night"
+            rows.append(",".join(map(str, (f"shapes/{split}/{shape}/{i:03}.png", shape, split, *box, light))))
     journey.write("shapes.csv", "\n".join(rows))
     save(journey.folder / "crosses", "cross", range(40), size=40)
     journey.write("crosses.csv", "\n".join(["path", *(f"crosses/{i:03}.png" for i in range(40))]))
     journey.bring("own_net.py")
-    journey.bring("export_net.py")
     journey.write("boxes.yaml", EXPERIMENT)
-    journey.python("export_net.py")
+    journey.python("own_net.py net.onnx")
 
-    journey.farm("describe workload table --set path=shapes.csv --images card.png")
+    assert "boxes: yes" in journey.farm("describe workload table --set path=shapes.csv --images card.png")
     journey.farm("run boxes.yaml --out first --quiet")
-    compared = json.loads(journey.farm("compare first --format json"))
-    print(compared)
-    journey.farm("report first --out first.html")
-    assert 0
+    found = json.loads(journey.farm("compare first --format json"))
+    values = {one["category"]: one["values"] for one in found["sets"]}
+    assert values["novelty"].keys() == {"oob", "oob-pca", "energy", "max-softmax"}
+    assert values["novelty"]["oob-pca"] > 0.6
+    assert values["noise"].keys() == values["novelty"].keys()
+
+    journey.farm("fit boxes.yaml --monitor oob-pca --out guard")
+    told = journey.farm("decide guard shapes/test/disc/070.png crosses/000.png --format json")
+    known, novel = json.loads(told)
+    assert (known["accepted"], known["label"]) == (True, "disc")
+    assert not novel["accepted"]

@@ -1,5 +1,10 @@
-"""A user's small network: `python own_net.py` trains it on `shapes/train`, and keeps what it learnt."""
+"""A user's small network: `python own_net.py net.pt` trains it on `shapes/train`, and keeps its weights.
 
+With `net.onnx` it becomes an ONNX file, network and weights in one.
+"""
+
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -39,5 +44,24 @@ def train() -> nn.Module:
     return net
 
 
+def export(net: nn.Module, path: str) -> None:
+    """Write the network as an ONNX file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer versions of torch have a newer exporter, too
+        torch.onnx.export(
+            net.eval(),
+            (torch.zeros(1, 3, 32, 32),),
+            path,
+            input_names=["images"],
+            output_names=["logits"],
+            dynamic_axes={"images": {0: "n"}, "logits": {0: "n"}},
+            dynamo=False,
+        )
+
+
 if __name__ == "__main__":
-    torch.save(train().state_dict(), "net.pt")
+    _, path = sys.argv
+    if path.endswith(".onnx"):
+        export(train(), path)
+    else:
+        torch.save(train().state_dict(), path)

@@ -37,6 +37,18 @@ BASES: Mapping[Kind, type[api.Component]] = {
 }
 OURS = "farm-testbed"
 OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
+FORMS = {
+    "Sequence[int]": "a list of whole numbers",
+    "Sequence[float]": "a list of numbers",
+    "Sequence[str]": "a list of names",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    " | None": "",
+    " | ": " or ",
+}
+"""What messages call the types of parameters; None is what they are without being set."""
 HOME = Path(__file__).resolve().parent.parent
 
 
@@ -100,7 +112,10 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
         known = entries(kind)
         name = canonical(kind, name)
         if name not in known:
-            raise UnknownNameError(f"{kind} '{name}' is not known; {suggestion(name, known)}")
+            hint = suggestion(name, known)
+            if kind == "workload" and Path(name).exists():
+                hint = f"that is a path: {{name: folder, path: {name}}}, or npz or table in place of folder"
+            raise UnknownNameError(f"{kind} '{name}' is not known; {hint}")
         target, ours = known[name].target, known[name].owner == OURS
     found = import_target(target, f"{kind} '{name}'", ours=ours)
     if not (isinstance(found, type) and issubclass(found, BASES[kind])):
@@ -119,7 +134,12 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
     """Import `module:attribute`, and say in one line why that does not work."""
     module_name, _, attribute = target.partition(":")
     if not module_name or not attribute:
-        raise ExperimentError(f"{what}: '{target}' is no import target; expected 'module:attribute'")
+        before, dot, last = target.rpartition(".")
+        hint = f": did you mean '{before}:{last}'?" if dot and ":" not in target else ""
+        raise ExperimentError(f"{what}: '{target}' is no import target; expected 'module:attribute'{hint}")
+    if module_name.endswith(".py"):
+        meant = module_name.removesuffix(".py").replace("/", ".")
+        raise ExperimentError(f"{what}: '{target}' names a file; expected a module: '{meant}:{attribute}'")
     if ours:
         _check_not_shadowed(module_name.partition(".")[0])
     try:
@@ -131,6 +151,11 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         if isinstance(error, ModuleNotFoundError) and error.name == (first := module_name.partition(".")[0]):
             own = _own_modules()
             why = "there is no such module" + (f"; {suggestion(first, own)}" if own else "")
+            if packages := sorted(path.parent.name for path in Path().glob(f"*/{first}/__init__.py")):
+                why = (
+                    f"there is no such module here, but one in {packages[0]}: run from there, or install it "
+                    f"by `python -m pip install -e {packages[0]}`"
+                )
         raise ExperimentError(f"{what}: cannot import '{module_name}': {why}") from error
     try:
         return getattr(module, attribute)
@@ -210,6 +235,9 @@ def _check_types(cls: type[api.Component], parameters: Mapping[str, Any], what: 
             continue  # a class of somebody's own, which no file can hold
         except ValidationError:
             told = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", str(hints[name]))
+            told = re.sub(
+                r"Sequence\[\w+\]| \| None| \| |\w+", lambda form: FORMS.get(form[0], form[0]), told
+            )
             raise ParameterError(f"{what}: {name} is {value!r}; expected {told}") from None
 
 

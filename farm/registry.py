@@ -38,6 +38,8 @@ BASES: Mapping[Kind, type[api.Component]] = {
 OURS = "farm-testbed"
 OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
 FORMS = {
+    "Sequence[str | Mapping[str, Any]]": "a list of names or mappings",
+    "Mapping[str, Any]": "a mapping",
     "Sequence[int]": "a list of whole numbers",
     "Sequence[float]": "a list of numbers",
     "Sequence[str]": "a list of names",
@@ -49,6 +51,7 @@ FORMS = {
     " | ": " or ",
 }
 """What messages call the types of parameters; None is what they are without being set."""
+_FORM = re.compile("|".join([*(re.escape(form) for form in FORMS if not form.isalpha()), r"\w+"]))
 HOME = Path(__file__).resolve().parent.parent
 
 
@@ -151,7 +154,7 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         if isinstance(error, ModuleNotFoundError) and error.name == (first := module_name.partition(".")[0]):
             own = _own_modules()
             why = "there is no such module" + (f"; {suggestion(first, own)}" if own else "")
-            if packages := sorted(path.parent.name for path in Path().glob(f"*/{first}/__init__.py")):
+            if packages := sorted(path.parts[0] for path in Path().glob(f"*/{first}/__init__.py")):
                 why = (
                     f"there is no such module here, but one in {packages[0]}: run from there, or install it "
                     f"by `python -m pip install -e {packages[0]}`"
@@ -235,9 +238,7 @@ def _check_types(cls: type[api.Component], parameters: Mapping[str, Any], what: 
             continue  # a class of somebody's own, which no file can hold
         except ValidationError:
             told = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", str(hints[name]))
-            told = re.sub(
-                r"Sequence\[\w+\]| \| None| \| |\w+", lambda form: FORMS.get(form[0], form[0]), told
-            )
+            told = _FORM.sub(lambda form: FORMS.get(form[0], form[0]), told)
             raise ParameterError(f"{what}: {name} is {value!r}; expected {told}") from None
 
 

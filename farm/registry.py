@@ -153,12 +153,8 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         why = one_line(error)
         if isinstance(error, ModuleNotFoundError) and error.name == (first := module_name.partition(".")[0]):
             own = _own_modules()
-            why = "there is no such module" + (f"; {suggestion(first, own)}" if own else "")
-            if packages := sorted(path.parts[0] for path in Path().glob(f"*/{first}/__init__.py")):
-                why = (
-                    f"there is no such module here, but one in {packages[0]}: run from there, or install it "
-                    f"by `python -m pip install -e {packages[0]}`"
-                )
+            hint = lies_below(first) or (f"; {suggestion(first, own)}" if own else "")
+            why = f"there is no such module{hint}"
         raise ExperimentError(f"{what}: cannot import '{module_name}': {why}") from error
     try:
         return getattr(module, attribute)
@@ -168,6 +164,14 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         else:
             hint = suggestion(attribute, [n for n in vars(module) if not n.startswith("_")])
         raise ExperimentError(f"{what}: module '{module_name}' has no '{attribute}'; {hint}") from None
+
+
+def lies_below(package: str) -> str:
+    """Say how to reach a package in a folder below this one, as `farm new` writes them; '' where none is."""
+    folders = sorted(path.parts[0] for path in Path().glob(f"*/{package}/__init__.py"))
+    if not folders:
+        return ""
+    return f"; one lies in {folders[0]}: run from there, or `python -m pip install -e {folders[0]}`"
 
 
 def _own_modules() -> set[str]:

@@ -107,7 +107,7 @@ def read_npz(path: Path | str) -> dict[str, NDArray[Any]]:
         if "allow_pickle" in str(error):
             raise DataError(
                 f"{path} holds Python objects; expected arrays of numbers or text: save them as such, "
-                "as by y.astype(str)"
+                "as by array.astype(str)"
             ) from error
         raise DataError(
             f"{path} cannot be read as .npz ({error}); is it truncated, or no .npz file?"

@@ -170,10 +170,7 @@ class Classifier(ABC):
         except (UserError, Failure):
             raise
         except Exception as error:
-            size = " x ".join(map(str, images.shape[1:]))
-            raise ComponentFailure(
-                f"classifier '{self.name}' failed on images of {size}: {one_line(error)}"
-            ) from error
+            raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
         n = len(images)
         probabilities = self._checked(np.asarray(raw.probabilities), n)
         for layer in names:

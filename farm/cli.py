@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="farm",
         description="Find out whether a runtime safety monitor makes an image classifier safer, "
         "against which faults, how surely, and at what cost.",
-        epilog="Begin with: farm run quickstart",
+        epilog="Begin with: farm run quickstart; with your own network and images: farm try --help",
     )
     parser.add_argument("--version", action="version", version=f"farm-testbed {version('farm-testbed')}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

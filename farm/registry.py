@@ -37,6 +37,21 @@ BASES: Mapping[Kind, type[api.Component]] = {
 }
 OURS = "farm-testbed"
 OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
+FORMS = {
+    "Sequence[str | Mapping[str, Any]]": "a list of names or mappings",
+    "Mapping[str, Any]": "a mapping",
+    "Sequence[int]": "a list of whole numbers",
+    "Sequence[float]": "a list of numbers",
+    "Sequence[str]": "a list of names",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    " | None": "",
+    " | ": " or ",
+}
+"""What messages call the types of parameters; None is what they are without being set."""
+_FORM = re.compile("|".join([*(re.escape(form) for form in FORMS if not form.isalpha()), r"\w+"]))
 HOME = Path(__file__).resolve().parent.parent
 
 
@@ -60,9 +75,13 @@ def _entries(kind: Kind, points: Callable[..., EntryPoints], records: object) ->
     """Read the records of all distributions, which takes longer than making a component."""
     del records
     found: dict[str, Entry] = {}
+    owners: dict[int, str] = {}
+    """By the distribution: each time its name is asked for, it reads all of its metadata again."""
     group = "farm.policies" if kind == "policy" else f"farm.{kind}s"
     for point in sorted(points(group=group), key=lambda p: p.name):
-        owner = point.dist.name if point.dist else "unknown"
+        owner = "unknown"
+        if point.dist:
+            owner = owners.get(id(point.dist)) or owners.setdefault(id(point.dist), point.dist.name)
         entry = Entry(kind, point.name, point.value, owner)
         other = found.setdefault(entry.name, entry)
         if (other.target, other.owner) != (entry.target, entry.owner):
@@ -100,7 +119,10 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
         known = entries(kind)
         name = canonical(kind, name)
         if name not in known:
-            raise UnknownNameError(f"{kind} '{name}' is not known; {suggestion(name, known)}")
+            hint = suggestion(name, known)
+            if kind == "workload" and Path(name).exists():
+                hint = f"that is a path: {{name: folder, path: {name}}}, or npz or table in place of folder"
+            raise UnknownNameError(f"{kind} '{name}' is not known; {hint}")
         target, ours = known[name].target, known[name].owner == OURS
     found = import_target(target, f"{kind} '{name}'", ours=ours)
     if not (isinstance(found, type) and issubclass(found, BASES[kind])):
@@ -119,7 +141,12 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
     """Import `module:attribute`, and say in one line why that does not work."""
     module_name, _, attribute = target.partition(":")
     if not module_name or not attribute:
-        raise ExperimentError(f"{what}: '{target}' is no import target; expected 'module:attribute'")
+        before, dot, last = target.rpartition(".")
+        hint = f": did you mean '{before}:{last}'?" if dot and ":" not in target else ""
+        raise ExperimentError(f"{what}: '{target}' is no import target; expected 'module:attribute'{hint}")
+    if module_name.endswith(".py"):
+        meant = module_name.removesuffix(".py").replace("/", ".")
+        raise ExperimentError(f"{what}: '{target}' names a file; expected a module: '{meant}:{attribute}'")
     if ours:
         _check_not_shadowed(module_name.partition(".")[0])
     try:
@@ -130,7 +157,8 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         why = one_line(error)
         if isinstance(error, ModuleNotFoundError) and error.name == (first := module_name.partition(".")[0]):
             own = _own_modules()
-            why = "there is no such module" + (f"; {suggestion(first, own)}" if own else "")
+            hint = lies_below(first) or (f"; {suggestion(first, own)}" if own else "")
+            why = f"there is no such module{hint}"
         raise ExperimentError(f"{what}: cannot import '{module_name}': {why}") from error
     try:
         return getattr(module, attribute)
@@ -140,6 +168,14 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         else:
             hint = suggestion(attribute, [n for n in vars(module) if not n.startswith("_")])
         raise ExperimentError(f"{what}: module '{module_name}' has no '{attribute}'; {hint}") from None
+
+
+def lies_below(package: str) -> str:
+    """Say how to reach a package in a folder below this one, as `farm new` writes them; '' where none is."""
+    folders = sorted(path.parts[0] for path in Path().glob(f"*/{package}/__init__.py"))
+    if not folders:
+        return ""
+    return f"; one lies in {folders[0]}: run from there, or `python -m pip install -e {folders[0]}`"
 
 
 def _own_modules() -> set[str]:
@@ -210,6 +246,7 @@ def _check_types(cls: type[api.Component], parameters: Mapping[str, Any], what: 
             continue  # a class of somebody's own, which no file can hold
         except ValidationError:
             told = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", str(hints[name]))
+            told = _FORM.sub(lambda form: FORMS.get(form[0], form[0]), told)
             raise ParameterError(f"{what}: {name} is {value!r}; expected {told}") from None
 
 

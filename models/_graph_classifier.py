@@ -11,9 +11,9 @@ from torch import Tensor
 
 from farm.api import LAST_HIDDEN, Capabilities, Classifier, Head, Images, Needs, RawOutputs, State
 from farm.errors import ParameterError, RequirementError, suggestion
-from models._inputs import Task, check_columns, in_batches
+from models._inputs import Task, in_batches
 from models.graph_outputs import Graph
-from models.torch_classifier import Preprocessing
+from models.torch_classifier import Preprocessing, check_columns
 
 LAST = 4
 """So many layers are named where it is not known which the last hidden one is."""

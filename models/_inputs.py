@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from farm.api import Classifier, Workload, check_number, read_bytes
+from farm.api import Classifier, Observation, Workload, check_number, read_bytes
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, suggestion
 from models.torch_classifier import Preprocessing
 
@@ -80,19 +80,6 @@ def class_order(classes: Sequence[str] | None, task: Task) -> list[int] | None:
     return [list(classes).index(name) for name in task.classes]
 
 
-def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
-    """Check that outputs are one row an image and one column a class, before columns are put in order."""
-    if len(shape) != 2:
-        raise ComponentFailure(
-            f"classifier '{name}' returned shape {tuple(shape)}; expected images x classes"
-        )
-    if shape[1] != n_classes:
-        raise ComponentFailure(
-            f"classifier '{name}' returned {shape[1]} outputs; expected {n_classes}, "
-            "one a class of the workload"
-        )
-
-
 def check_input(
     declared: Sequence[int | None], size: tuple[int, int] | None, task: Task, what: str
 ) -> int | None:
@@ -148,10 +135,24 @@ def same_file(path: Path, digest: bytes, what: str) -> NDArray[np.uint8]:
     return as_array(content)
 
 
-def try_out(classifier: Classifier, workload: Workload, what: str) -> None:
-    """Run two images twice: probabilities that pass for logits, or a program left in training mode, show."""
+def first_look(classifier: Classifier, workload: Workload) -> Observation:
+    """Run two images; where that breaks, say which form they have, since it may take another."""
     images = workload.train.images.read(np.arange(2))
-    seen, again = classifier.observe(images), classifier.observe(images)
+    try:
+        return classifier.observe(images)
+    except ComponentFailure as error:
+        if error.__cause__ is None:
+            raise  # not its own code, but what it returned
+        form = " x ".join(map(str, images.shape[1:]))
+        raise ComponentFailure(
+            f"{error}; if it takes other images than {form} (C x H x W), set size and channels of the "
+            "workload"
+        ) from error
+
+
+def try_out(classifier: Classifier, workload: Workload, what: str) -> None:
+    """Run images twice: probabilities that pass for logits, or a program left in training mode, show."""
+    seen, again = first_look(classifier, workload), first_look(classifier, workload)
     if looks_like_probabilities(seen.logits):
         raise ExperimentError(f"{what} gives probabilities already; set outputs: probabilities")
     if not np.allclose(seen.probabilities, again.probabilities, atol=1e-4):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,15 @@ from farm.api import (
 )
 from farm.errors import DataError, ExperimentError
 from farm.registry import import_target
-from models._inputs import Task, as_list, checked_size, class_order, looks_like_probabilities, preprocessing
+from models._inputs import (
+    Task,
+    as_list,
+    checked_size,
+    class_order,
+    first_look,
+    looks_like_probabilities,
+    preprocessing,
+)
 from models.torch_classifier import TorchClassifier, load_arrays
 
 
@@ -83,7 +92,7 @@ class OwnModule(ModelSource):
             path = context.find(self._weights, "classifier.weights")
             _load_weights(module, path)
         classifier = self._around(module, workload)
-        seen = classifier.observe(workload.train.images.read(np.arange(2)))
+        seen = first_look(classifier, workload)
         if looks_like_probabilities(seen.logits):
             raise ExperimentError(
                 f"classifier.factory '{self._factory}' gives probabilities already; expected logits: "
@@ -99,6 +108,14 @@ class OwnModule(ModelSource):
 
     def _module(self) -> nn.Module:
         factory = import_target(self._factory, "classifier.factory")
+        try:
+            inspect.signature(factory).bind()
+        except TypeError as error:
+            if callable(factory):
+                raise ExperimentError(
+                    f"classifier.factory '{self._factory}' is called without arguments ({error}): "
+                    "give each a default"
+                ) from error
         module = factory() if callable(factory) else factory
         if not isinstance(module, nn.Module):
             kind = type(module).__name__
@@ -158,7 +175,7 @@ class OwnFunction(ModelSource):
         """Import the function and try it on one image."""
         del context
         classifier = self._around(workload)
-        classifier.observe(workload.train.images.read(np.arange(1)))
+        first_look(classifier, workload)
         return classifier
 
     def restore(self, saved: SavedClassifier) -> Classifier:
@@ -203,21 +220,21 @@ def _load_weights(module: nn.Module, path: Path) -> None:
     except _unpickling_error() as error:
         raise DataError(
             f"classifier.weights '{path}' cannot be loaded: it holds pickled code or is damaged; expected a "
-            "state dict, whole and without pickled code"
+            "state dict, whole and without pickled code: save module.state_dict()"
         ) from error
-    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError) as error:
+    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, struct.error) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DataError(
             f"classifier.weights '{path}' cannot be loaded ({reason}); expected a state dict, whole and "
-            "without pickled code"
+            "without pickled code: save module.state_dict()"
         ) from error
     if not isinstance(weights, dict) or not all(isinstance(v, Tensor) for v in weights.values()):
-        raise DataError(f"classifier.weights '{path}' holds no state dict; save module.state_dict()")
+        raise DataError(f"classifier.weights '{path}' holds no state dict; save module.state_dict() alone")
     wrong = module.load_state_dict(weights, strict=False) if _shapes_fit(module, weights, path) else None
     if wrong and (wrong.missing_keys or wrong.unexpected_keys):
         raise DataError(
             f"classifier.weights '{path}' do not fit the module: missing {wrong.missing_keys[:3]}, "
-            f"unexpected {wrong.unexpected_keys[:3]}"
+            f"unexpected {wrong.unexpected_keys[:3]}: save the state_dict() of what the factory makes"
         )
 
 
@@ -226,7 +243,7 @@ def _shapes_fit(module: nn.Module, weights: dict[str, Tensor], path: Path) -> bo
         if key in weights and weights[key].shape != value.shape:
             raise DataError(
                 f"classifier.weights '{path}': '{key}' has shape {tuple(weights[key].shape)}; the module "
-                f"expects {tuple(value.shape)}"
+                f"expects {tuple(value.shape)}: let the factory make the module that was trained"
             )
     return True
 

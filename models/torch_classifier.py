@@ -132,15 +132,12 @@ class TorchClassifier(Classifier):
     def differentiable(self, images: Tensor) -> Tensor:
         """Return logits through which gradients flow back to the images, on whatever device."""
         logits: Tensor = self._module(self._preprocessing(images.to(self._device)))
-        if logits.ndim != 2:
+        if not isinstance(logits, Tensor):
             raise ComponentFailure(
-                f"classifier '{self.name}' returned shape {tuple(logits.shape)}; expected images x classes"
+                f"classifier '{self.name}' returned a {type(logits).__name__}; expected a tensor of logits: "
+                "wrap the module in one that returns those alone"
             )
-        if logits.shape[1] != len(self.classes):
-            raise ComponentFailure(
-                f"classifier '{self.name}' returned {logits.shape[1]} outputs; expected {len(self.classes)}, "
-                "one a class of the workload"
-            )
+        check_columns(logits.shape, len(self.classes), self.name)
         return logits if self._order is None else logits[:, self._order]
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
@@ -170,6 +167,19 @@ class TorchClassifier(Classifier):
         finally:
             for handle in handles:
                 handle.remove()
+
+
+def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
+    """Check that outputs are one row an image and one column a class, before columns are put in order."""
+    if len(shape) != 2:
+        raise ComponentFailure(
+            f"classifier '{name}' returned shape {tuple(shape)}; expected images x classes"
+        )
+    if shape[1] != n_classes:
+        raise ComponentFailure(
+            f"classifier '{name}' returned {shape[1]} outputs; expected {n_classes}, "
+            "one a class of the workload: give it the images of all its classes, or another last layer"
+        )
 
 
 def load_arrays(module: nn.Module, state: State, what: str) -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from farm.api import JSON, Features, IntArray, Observation, Plane, State, derived_seed
 from monitors._box_spaces import Points, Space
@@ -31,6 +30,8 @@ def fit_boxes(space: Space, by_class: Sequence[Points], clusters: int, seed: int
 
 def _boxes(points: Points, clusters: int, seed: int) -> tuple[Points, Points]:
     """Return one class's lows and highs, clusters x dimensions; a box that is not there is inside out."""
+    from sklearn.cluster import KMeans  # not before: a guard fits nothing
+
     low = np.full((clusters, points.shape[1]), np.inf, dtype=np.float32)
     high = np.full_like(low, -np.inf)
     if not len(points):

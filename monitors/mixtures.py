@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 
 from farm.api import (
     JSON,
@@ -64,6 +62,9 @@ class GaussianMixtures(LayerMonitor):
         self._components, self._floor = components, floor
 
     def _fit(self, data: FitData) -> State:
+        from sklearn.exceptions import ConvergenceWarning  # not before: a guard fits nothing
+        from sklearn.mixture import GaussianMixture
+
         found = collect(data, self._layer)
         features = found.features
         mean = sum(features[rows].sum(axis=0, dtype=np.float64) for rows in blocks(features)) / len(features)

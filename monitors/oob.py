@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.decomposition import PCA
 
 from farm.api import LAST_HIDDEN, State, check_choice, check_number
 from farm.errors import ParameterError
@@ -118,6 +117,8 @@ class OutsideTheBoxPCA(BoxMonitor):
         self._dimensions = dimensions
 
     def _fit_space(self, layer: str, by_class: Sequence[Points], seed: int) -> State:
+        from sklearn.decomposition import PCA  # not before: a guard fits nothing
+
         del layer, seed
         n_classes, size = len(by_class), by_class[0].shape[1]
         # NaN stands for a class with too few points for a plane: what it projects is NaN, and no box.

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.manifold import Isomap
 
 from farm.api import JSON, LAST_HIDDEN, IntArray, State, check_number, generator
 from monitors._box_spaces import Points, Space
@@ -64,6 +63,8 @@ class OutsideTheBoxIsomap(BoxMonitor):
         self._neighbours, self._dimensions, self._landmarks = neighbours, dimensions, landmarks
 
     def _fit_space(self, layer: str, by_class: Sequence[Points], seed: int) -> State:
+        from sklearn.manifold import Isomap  # not before: a guard fits nothing
+
         del layer
         parts: dict[str, np.ndarray] = {}
         joined = 0

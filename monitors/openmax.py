@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import weibull_min
 
 from farm.api import (
     JSON,
@@ -124,5 +124,5 @@ def weibull_of_tail(distances: FloatArray, tail: int) -> tuple[float, float] | N
     unit = largest / largest[-1]
     start = np.pi / np.sqrt(6.0) / np.log(unit).std()
     with np.errstate(all="ignore"):
-        shape, _, scale = weibull_min.fit(unit, start, floc=0.0, scale=1.0)
+        shape, _, scale = scipy.stats.weibull_min.fit(unit, start, floc=0.0, scale=1.0)
     return float(shape), float(scale * largest[-1])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from farm.api import JSON, Explanation, Features, FitData, FloatArray, IntArray, Needs, Observation, State
 from monitors._reasons import ToldByOutputs
@@ -71,7 +71,7 @@ def best_temperature(logits: FloatArray, labels: IntArray) -> float:
         return float((best[:, 0] / t + np.log(np.exp((behind - best) / t).sum(axis=1))).mean())
 
     # Convex in 1 / T, so that along log T there is one valley at most.
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         loss, bounds=(np.log(LOWEST), np.log(HIGHEST)), method="bounded", options={"xatol": 1e-6}
     )
     # Where every label is the likeliest class, the loss is 0 long before the lowest temperature.

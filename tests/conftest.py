@@ -67,6 +67,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             golden.renew(None if single else COLLECTED[module])
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what each journey took, whichever process ran it."""
+    for report in terminalreporter.getreports(""):
+        for name, took in report.user_properties if report.when == "teardown" else ():
+            if name == "journey":
+                terminalreporter.write_line(f"{report.nodeid}: {took}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep the user's cache out of the tests, and the tests out of it."""

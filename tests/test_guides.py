@@ -16,6 +16,7 @@ from tests.wording import same_text
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
+FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 
 
@@ -57,8 +58,12 @@ def test_the_jobs_run_and_check(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("guide", "named"),
-    [(CI, {"run", "check", "baseline", "cache", "plan"}), (LOGS, {"judge", "check", "plan"})],
-    ids=["continuous integration", "logs"],
+    [
+        (CI, {"run", "check", "baseline", "cache", "plan"}),
+        (FIRST, {"try", "run"}),
+        (LOGS, {"judge", "check", "plan"}),
+    ],
+    ids=["continuous integration", "first look", "logs"],
 )
 def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
     # What is but named, such as `farm check`, is left out.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import rlcompleter
 import subprocess
 import sys
 from pathlib import Path
@@ -16,10 +19,31 @@ from farm.testing import make_readouts
 
 
 def test_the_public_names_are_few_and_are_there() -> None:
-    assert dir(farm) == sorted(farm.__all__) == ["Guard", "Readouts", "Testbed", "compare", "judge"]
-    assert all(callable(getattr(farm, name)) for name in dir(farm))
+    known = ["CampaignRuns", "Comparison", "Guard", "Readouts", "Testbed", "compare", "judge", "load"]
+    assert dir(farm) == sorted(farm.__all__) == known
+    for name in dir(farm):
+        assert getattr(farm, name).__name__ == name
+        assert getattr(farm, name).__doc__
     with pytest.raises(AttributeError, match="nothing"):
         farm.nothing  # noqa: B018
+
+
+def test_editors_and_type_checkers_find_the_names_where_they_are() -> None:
+    """They read the imports that never run; these must be of the objects that `farm` gives."""
+    tree = ast.parse(Path(farm.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    told = {name.asname: each.module for each in block.body for name in each.names}
+    assert set(told) == set(farm.__all__)
+    for name, module in told.items():
+        assert getattr(importlib.import_module(module), name) is getattr(farm, name)
+    assert (Path(farm.__file__).parent / "py.typed").exists()
+
+
+def test_the_interpreter_completes_them() -> None:
+    completer = rlcompleter.Completer({"farm": farm})
+    found = {completer.complete("farm.", at) for at in range(len(farm.__all__))}
+    assert {text.partition("(")[0] for text in found} == {f"farm.{name}" for name in farm.__all__}
+    assert completer.complete("farm.", len(farm.__all__)) is None
 
 
 def test_importing_it_loads_nothing_else() -> None:

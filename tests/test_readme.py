@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -406,11 +406,9 @@ def test_the_python_example_prints_its_table_and_its_stream_is_kept_and_read(
     with chdir(place):
         exec(block("python", "bed.run"), names)
         printed = capsys.readouterr().out
-        frame = eval(re.search(r"`(farm\.Readouts\.load\([^`]*)`", README)[1], {"farm": farm})
     assert "On novelty" in printed
     for name in ("oob", "oob-pca", "max-softmax"):
         assert re.search(rf" {name}( +-?0\.\d+){{3}}$", printed, flags=re.MULTILINE)
-    assert {"score", "alarm", "monitor_time_us"} <= set(frame.columns)
     short = names["bed"].stream(names["signs"], names["lenet"], "black-frame", ood_share=0.5, length=20)
     with chdir(place):
         eval(
@@ -425,6 +423,17 @@ def test_the_python_example_prints_its_table_and_its_stream_is_kept_and_read(
     np.testing.assert_array_equal(one.images, other.images)
 
 
+def test_what_was_kept_is_loaded(quickstart: Done, evening: Done, place: Path) -> None:
+    names: dict[str, Any] = {"farm": farm}
+    with chdir(place):
+        exec(block("python", "farm.load"), names)
+        runs = list(names["runs"])
+    assert {"score", "alarm", "monitor_time_us"} <= set(names["run"].alarms)
+    assert len(runs) == len(names["runs"].folders) > 0
+    assert names["reasons"]["reason"].str.len().min() > 0
+    assert set(names["kept"].values["monitor"]) >= {"oob", "max-softmax"}
+
+
 def test_the_guard_decides(quickstart: Done, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if not (place / "guard").exists():
         check(place, OF_THE_RUN[-2])
@@ -436,6 +445,7 @@ def test_the_guard_decides(quickstart: Done, place: Path, capsys: pytest.Capture
         f"{decision.accepted} {decision.predicted} {decision.explanation.reason}\n"
     )
     assert decision.accepted == (decision.score <= decision.threshold)
+    assert names["decisions"][0].score == pytest.approx(decision.score)
 
 
 def test_the_experiments_campaign_and_criteria_parse(place: Path) -> None:

@@ -238,7 +238,9 @@ def test_types_that_cannot_be_checked_are_the_components_own_affair():
     made = registry.make("monitor", "demanding:Typed", {"kernel": object(), "depth": 2})
     assert made.parameters["depth"] == 2
     assert registry.make("monitor", "demanding:OnlyForCheckers", {"what": 3}).parameters["what"] == 3
-    with pytest.raises(ParameterError, match=r"^monitor 'demanding:Typed': depth is 'x'; expected int$"):
+    with pytest.raises(
+        ParameterError, match=r"^monitor 'demanding:Typed': depth is 'x'; expected a whole number$"
+    ):
         registry.make("monitor", "demanding:Typed", {"depth": "x"})
 
 
@@ -284,6 +286,21 @@ def test_what_is_no_monitor_is_told(target):
 def test_a_module_that_is_not_there_is_told():
     with refused(ExperimentError):
         registry.component_class("monitor", "no_such_module:X")
+
+
+def test_a_package_in_a_folder_beside_is_told_with_what_to_do(tmp_path, monkeypatch):
+    (tmp_path / "far-off" / "far_off").mkdir(parents=True)
+    (tmp_path / "far-off" / "far_off" / "__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    with refused(ExperimentError):
+        registry.component_class("monitor", "far_off.monitor:FarOff")
+
+
+def test_a_path_in_the_place_of_a_workload_is_told_with_what_reads_it(tmp_path, monkeypatch):
+    (tmp_path / "pictures").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with refused(UnknownNameError):
+        registry.component_class("workload", "pictures")
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ def check_images(images: Images, where: str, ids: StrArray | None = None) -> Ima
     pixel = images[bad][~good[bad]][0]
     name = f"image {bad}" if ids is None else f"image '{ids[bad]}'"
     rule = "values in [0, 1]" if np.isfinite(pixel) else "finite values"
+    if 2 < pixel <= 255:
+        rule += ": divide by 255 what counts to 255"
     raise DataError(f"{where}: {name} has a pixel {pixel}; expected {rule}")
 
 

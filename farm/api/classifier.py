@@ -15,7 +15,16 @@ from farm.api.arrays import FloatArray, Images, State, StrArray
 from farm.api.component import Component, check_choice
 from farm.api.context import Context
 from farm.api.data import Workload
-from farm.api.observation import POOLS, Observation, PooledLayer, all_read_only, plain_name, pooled, read_only
+from farm.api.observation import (
+    LAST_HIDDEN,
+    POOLS,
+    Observation,
+    PooledLayer,
+    all_read_only,
+    plain_name,
+    pooled,
+    read_only,
+)
 from farm.errors import (
     ComponentFailure,
     Failure,
@@ -196,14 +205,16 @@ class Classifier(ABC):
         if np.isnan(result).any():
             i = int(np.flatnonzero(np.isnan(result).any(axis=1))[0])
             raise ComponentFailure(
-                f"classifier '{self.name}' returned {_short(result[i])} for instance {i}; expected numbers"
+                f"classifier '{self.name}' returned {_short(result[i])} for instance {i}; expected numbers: "
+                "are its weights whole, and are mean and std those that it was trained with?"
             )
         totals = result.sum(axis=1)
         wrong = ~((result >= -1e-6).all(axis=1) & (abs(totals - 1.0) <= 1e-3))
         i = int(np.flatnonzero(wrong)[0])
         raise ComponentFailure(
             f"classifier '{self.name}' returned {_short(result[i])} for instance {i} "
-            f"(sum {totals[i]:.4g}); expected probabilities that sum to 1: does it return logits?"
+            f"(sum {totals[i]:.4g}); expected probabilities that sum to 1: does it return logits? Then put "
+            "a softmax behind it"
         )
 
     def resolve(self, needs: Needs, who: str) -> None:
@@ -217,6 +228,9 @@ class Classifier(ABC):
                 )
             if layer not in can.layers:
                 hint = lacks.get(layer) if can.layers else lacks["layers"]
+                if layer == LAST_HIDDEN and can.layers and not hint:
+                    known = suggestion(layer, can.layers)
+                    hint = f"{known}; set the monitor's layer, or the classifier's last_hidden"
                 raise RequirementError(
                     f"{who} needs the layer '{layer}', which classifier '{self.name}' does not have: "
                     f"{hint or suggestion(layer, can.layers)}"

@@ -15,6 +15,8 @@ from farm.api.arrays import JSON, State
 from farm.api.files import check_regular
 from farm.errors import DataError
 
+MOST_THREADS = 1024
+"""More are a slip of the pen."""
 T = TypeVar("T")
 
 

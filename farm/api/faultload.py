@@ -202,8 +202,8 @@ class Faultload(Component, ABC):
 def _resized(split: Split, workload: Workload) -> str:
     channels, height, width = workload.shape
     if split.images.shape[0] == channels:
-        return f": give their workload size: [{height}, {width}], where it takes that"
-    return f": give their workload size: [{height}, {width}] and channels: {channels}, where it takes them"
+        return f": give their workload size: [{height}, {width}], or save arrays of that size"
+    return f": give their workload size: [{height}, {width}] and channels: {channels}, or save such arrays"
 
 
 class Transformation(Faultload):

@@ -151,7 +151,14 @@ class Monitor(Component, ABC):
         self.pooled = ()
         own = ViewedData(data, self._view)
         files_were_closed()
-        state = self._call("in fit", lambda: {k: off_disk(np.asarray(v)) for k, v in self._fit(own).items()})
+        found: object = self._call("in fit", self._fit, own)
+        if not isinstance(found, Mapping):
+            kind = type(found).__name__
+            raise ComponentFailure(
+                f"monitor '{self.name}' gave a {kind} from _fit; expected its arrays by name: {{}} if it has "
+                "none"
+            )
+        state = self._call("in fit", lambda: {k: off_disk(np.asarray(v)) for k, v in found.items()})
         self._check_files("in fit")
         self.restore(state, classifier)
         self._call("in notes", lambda: json.dumps(self.all_notes(), allow_nan=False))

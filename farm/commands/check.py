@@ -20,7 +20,7 @@ from farm.report.check_ci import MARK, ROOT, check_junit, check_markdown
 from farm.report.check_table import check_json, check_table
 from farm.report.checked import Checked, NotRun
 from farm.statistics.resolution import check_replicates
-from farm.store.campaign_folder import CampaignFolder, planned_cells
+from farm.store.campaign_folder import CampaignFolder, missing_cells
 from farm.store.files import write_text
 from farm.store.readouts import Readouts
 
@@ -79,14 +79,9 @@ def _checked(options: argparse.Namespace) -> Checked:
 def _missing_cells(paths: Sequence[str]) -> Iterator[NotRun]:
     """Tell which cells campaigns ask for and have not: what was not run met nothing."""
     for path in paths:
-        if not CampaignFolder.is_campaign(path):
-            continue
-        folder = CampaignFolder(path)
-        for cell, place in planned_cells(folder):
-            if place is None:
-                failure = folder.failure(cell["id"])
-                reason = failure["reason"] if failure else "it was not computed yet; `farm run` the campaign"
-                yield NotRun(f"cell '{cell['title']}'", path, reason)
+        if CampaignFolder.is_campaign(path):
+            for title, reason in missing_cells(path):
+                yield NotRun(f"cell '{title}'", path, reason)
 
 
 def _failed_monitors(runs: Sequence[Readouts]) -> Iterator[NotRun]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from farm.api import Classifier, FaultContext, Faultload, FaultTargets, Images, OODImages, Workload
 from farm.config.experiment import FaultSpec, listed
-from farm.config.yaml_reading import parse_yaml
+from farm.config.yaml_reading import named
 from farm.errors import DataError, ExperimentError
 from farm.report.pictures import picture_sheet
 from farm.run.benchmark_set import write_benchmark
@@ -35,7 +35,7 @@ def preview(options: argparse.Namespace) -> int:
         raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
     if options.images < 1:
         raise ExperimentError(f"--images is {options.images}; expected at least 1")
-    specs = [FaultSpec.model_validate(listed(_named(text), Path())) for text in options.faults]
+    specs = [FaultSpec.model_validate(listed(named(text), Path())) for text in options.faults]
     for spec in specs:
         if spec.model_fields_set & {"severity", "share", "both"}:
             raise ExperimentError(
@@ -50,7 +50,7 @@ def _preview(options: argparse.Namespace, specs: Sequence[FaultSpec], out: Path)
     with shown_progress(quiet=options.quiet) as progress:
         bed = Testbed(options.seed, progress=progress)
         # A look at a few images need not read all of them.
-        workload = bed.workload(_named(options.workload), contents=False)
+        workload = bed.workload(named(options.workload), contents=False)
         classifier: Classifier = (
             bed.classifier(options.classifier, workload) if options.classifier else NoClassifier(workload)
         )
@@ -108,14 +108,6 @@ def write(options: argparse.Namespace) -> int:
         write_benchmark(stream, out, images=options.images)
     print(f"{stream.length} instances were written to {out}. Stream them with: stream: {{benchmark: {out}}}")
     return 0
-
-
-def _named(text: str) -> Any:
-    """Read a name, or a mapping in YAML's short form: `{name: novelty, workload: digits}`."""
-    value = parse_yaml(text, text)
-    if not isinstance(value, str | dict):
-        raise ExperimentError(f"'{text}' is neither a name nor a mapping with a name")
-    return value
 
 
 def _severities(faultload: Faultload, targets: Any, index: np.ndarray, which: int) -> Images:

@@ -18,6 +18,7 @@ from farm.judging.classifier_check import classifier_warnings
 from farm.judging.readouts import is_large, judged_records
 from farm.report.tables import render
 from farm.store.campaign_folder import run_folders
+from farm.store.files import check_free
 from farm.store.readouts import Readouts
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def compare(options: argparse.Namespace) -> int:
 
     if options.cd:
         _check_picture(Path(options.cd))
+    if options.out:
+        check_free(Path(options.out))
     runs = loaded(options.runs)
     comparison = compare_readouts(
         *runs,
@@ -75,6 +78,9 @@ def compare(options: argparse.Namespace) -> int:
         sys.stdout.write(render_comparison(comparison, style, answer=found, width=width, colour=colour))
     if options.cd:
         _draw(comparison.conclusions, options.cd)
+    if options.out:
+        comparison.save(options.out)
+        print(f"farm: kept in {options.out}", file=sys.stderr)
     return 0
 
 

@@ -32,6 +32,7 @@ class RunReport:
         """Judge a run, and find out what follows."""
         judged = JudgedRun.of(readouts.instances, readouts.alarms, {**readouts.run, "folder": str(folder)})
         found = answers(sets_of([judged]), confidence=plain_confidence([readouts.run]))
+        found.sort(key=lambda each: each.monitor is None)  # what nothing is known of comes last
         return cls(found, classifier_warnings(judged.table), judged.records)
 
     def as_json(self) -> dict[str, Any]:

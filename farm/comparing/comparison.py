@@ -15,6 +15,7 @@ from farm.comparing.frames import pairs_frame, ranks_frame, tests_frame, values_
 from farm.comparing.joint_tracks import ALARM_RATE
 from farm.comparing.measures import Measured, measured
 from farm.comparing.sameness import changed_monitors, unranked
+from farm.comparing.saving import load_comparison, save_comparison
 from farm.comparing.sections import Section, section
 from farm.comparing.sets import BenchmarkSet, benchmark_sets
 from farm.errors import DataError, ExperimentError, suggestion
@@ -47,6 +48,15 @@ class Comparison:
     notes: tuple[str, ...]
     control: str | None = None
     """The monitor that all others are compared with; None where they are compared with the best."""
+
+    def save(self, folder: Path | str) -> Path:
+        """Write a folder with all that was found, whole or not at all; the runs' instances are not in it."""
+        return save_comparison(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Comparison:
+        """Read a folder that `save` wrote, checking that it is unchanged; `sets` have no streams."""
+        return load_comparison(Path(folder))
 
     @property
     def values(self) -> pd.DataFrame:

@@ -21,16 +21,19 @@ VALUES: tuple[str, ...] = ("measure", "section", "sets", "n", "tracks", "monitor
 VALUES += ("p", "like_best", "like_control", "gap")
 RANKS = ("category", "sets", "monitor", "mean_rank")
 TESTS: tuple[str, ...] = ("category", "sets", "monitors", "chi_squared", "chi_squared_df", "chi_squared_p")
-TESTS += ("f", "f_df", "f_error_df", "f_p", "critical_difference", "alpha", "needed")
+TESTS += ("f", "f_df", "f_error_df", "f_p", "critical_difference", "alpha", "sets_needed")
 PAIRS: tuple[str, ...] = ("over", "name", "first", "second", "p", "method", "floor", "needed", "needed_of")
 PAIRS += ("n", "n_equal", "first_sum", "second_sum", "p_alone", "p_holm", "p_shaffer", "p_nemenyi")
-WITH_GAPS = dict.fromkeys(("like_best", "like_control"), "boolean")
-WITH_GAPS |= dict.fromkeys(("tracks", "needed", "n", "n_equal"), "Int64")
-WITH_GAPS |= dict.fromkeys(("chi_squared", "chi_squared_p", "f", "f_p", "p_shaffer", "p_nemenyi"), "float64")
-"""Of which kind columns are that may lack a value, or have none at all."""
-BY_RESAMPLING = "resampling of tracks, Tukey's range of all monitors"
-BESIDE_CONTROL = "resampling of tracks, Holm's correction"
-BY_RANKS = "Wilcoxon's signed ranks, Holm's correction"
+TEXTS: tuple[str, ...] = ("measure", "section", "monitor", "gap", "category", "over", "name", "first")
+TEXTS += ("second", "method", "needed_of")
+KINDS = dict.fromkeys((*VALUES, *RANKS, *TESTS, *PAIRS), "float64")
+KINDS |= dict.fromkeys(("sets", "monitors", "chi_squared_df", "f_df", "f_error_df"), "int64")
+KINDS |= dict.fromkeys(("like_best", "like_control"), "boolean")
+KINDS |= dict.fromkeys(("tracks", "needed", "sets_needed", "n", "n_equal"), "Int64")
+"""Of which kind the columns are that hold no text, whether or not anything is in them."""
+BY_RESAMPLING, BESIDE_CONTROL, BY_RANKS = "resampling-tukey", "resampling-holm", "wilcoxon-holm"
+"""How p came about: by resampling tracks, with Tukey's range of all monitors or Holm's correction; or by
+Wilcoxon's signed ranks with Holm's correction."""
 
 
 def values_frame(comparison: Comparison) -> pd.DataFrame:
@@ -67,7 +70,7 @@ def ranks_frame(comparison: Comparison) -> pd.DataFrame:
 def tests_frame(comparison: Comparison) -> pd.DataFrame:
     """Return a row a category: Friedman's chi-squared, Iman and Davenport's F, the critical difference.
 
-    `needed` is the number of sets that it takes where these are too few for any test to tell a pair apart.
+    `sets_needed` is how many it takes where these are too few for any test to tell a pair apart.
     """
     rows = (
         {
@@ -77,7 +80,7 @@ def tests_frame(comparison: Comparison) -> pd.DataFrame:
             **friedman_numbers(ranks.friedman),
             "critical_difference": ranks.critical_difference,
             "alpha": ranks.alpha,
-            "needed": needed(ranks),
+            "sets_needed": needed(ranks),
         }
         for category, ranks in ranked(comparison)
     )
@@ -101,9 +104,10 @@ def friedman_numbers(found: Friedman) -> dict[str, float | None]:
 def pairs_frame(comparison: Comparison) -> pd.DataFrame:
     """Return a row a pair of monitors that was compared.
 
-    `over` says whether sets were ranked or instances resampled. `p` is what sentences and marks are of,
-    `floor` the least that it can be, `needed` how many it takes where that is above alpha: sets, tracks a
-    side or replicates, as `needed_of` says. The other corrections are there where sets were ranked.
+    `over` says whether sets were ranked or instances resampled, and `method` how p came about. `p` is what
+    sentences and marks are of, `floor` the least that it can be, `needed` how many it takes where that is
+    above alpha: sets, tracks a side or replicates, as `needed_of` says. The other corrections are there where
+    sets were ranked.
     """
     rows = [
         {"over": "instances", "name": one.name, **pair}
@@ -164,4 +168,4 @@ def ranked(comparison: Comparison) -> Iterator[tuple[str, RankComparison]]:
 
 def _frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
     found = pd.DataFrame([{name: row.get(name) for name in columns} for row in rows], columns=list(columns))
-    return found.astype({name: kind for name, kind in WITH_GAPS.items() if name in columns})
+    return found.astype({name: KINDS[name] for name in columns if name not in TEXTS})

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from farm import api
 from farm.api import ORDERS
+from farm.api.context import MOST_THREADS
 from farm.config.explaining import explain
 from farm.config.files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed, with_scenario
 from farm.config.specs import (
@@ -30,7 +31,6 @@ from farm.errors import ExperimentError, UserError
 __all__ = [
     "EXPERIMENTS",
     "MOST_PICTURES",
-    "MOST_THREADS",
     "NO_PICTURES",
     "CalibrationSpec",
     "ComponentSpec",
@@ -48,8 +48,6 @@ __all__ = [
 ]
 
 
-MOST_THREADS = 1024
-"""More are a slip of the pen."""
 NO_PICTURES = "none"
 MOST_PICTURES = 50
 

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from farm import registry
 from farm.api.files import read_text
 from farm.errors import ExperimentError
 
@@ -30,17 +31,15 @@ def workload_spec(path: str | Path) -> dict[str, Any]:
     """
     place = Path(path)
     suffix = place.suffix.lower()
-    if suffix == ".npz":
-        return {"name": "npz", "path": str(path)}
-    if suffix in TABLES:
-        return {"name": "table", "path": str(path)}
-    if place.is_dir():
-        return {"name": "folder", "path": str(path)}
-    if len(place.parts) > 1 or suffix or place.exists():
-        raise ExperimentError(
-            f"{path} is no folder, .npz, .csv or .parquet file; expected images in one of these forms"
-        )
-    return {"name": str(path)}
+    kind = (
+        "npz" if suffix == ".npz" else "table" if suffix in TABLES else "folder" if place.is_dir() else None
+    )
+    if kind is not None:
+        return {"name": kind, "path": str(path)}
+    if str(path) in registry.entries("workload"):
+        return {"name": str(path)}
+    what = "is no" if place.exists() else "is not there; expected a"
+    raise ExperimentError(f"{path} {what} folder, .npz, .csv or .parquet file")
 
 
 def classifier_spec(model: str, weights: str | None = None) -> dict[str, Any]:
@@ -51,50 +50,61 @@ def classifier_spec(model: str, weights: str | None = None) -> dict[str, Any]:
     >>> classifier_spec("net.onnx"), classifier_spec("mine:make_net", "w.pt")
     ({'name': 'onnx', 'path': 'net.onnx'}, {'name': 'module', 'factory': 'mine:make_net', 'weights': 'w.pt'})
     """
-    kind = PROGRAMS.get(Path(model).suffix.lower())
-    if kind is None and Path(model).suffix.lower() in WEIGHTS and Path(model).is_file():
-        kind = "exported"  # TorchScript goes by .pt as well; what is no program says so itself
+    suffix = Path(model).suffix.lower()
+    # TorchScript goes by .pt as well; what is no program says so itself.
+    kind = PROGRAMS.get(suffix, "exported" if suffix in WEIGHTS else None)
     if kind is not None:
         if weights is not None:
             raise ExperimentError(f"--weights {weights}: {model} has weights of its own; leave them out")
         return {"name": kind, "path": model}
     if ":" in model:
-        return {"name": "module", "factory": model} | ({} if weights is None else {"weights": weights})
-    if weights is not None:
-        raise ExperimentError(
-            f"--weights {weights}: expected --model MODULE:FACTORY, which makes the network"
-        )
-    return {"name": model}
+        factory = model.replace(".py:", ":")  # a module goes by its file as well
+        return {"name": "module", "factory": factory} | ({} if weights is None else {"weights": weights})
+    if weights is None and model in registry.entries("model"):
+        return {"name": model}
+    raise ExperimentError(
+        f"--model {model}: expected MODULE:FUNCTION, such as my_models:make_net, or an .onnx, .pt2 or "
+        "TorchScript file"
+    )
 
 
 @dataclass
 class FoundFiles:
-    """What of a folder an experiment could use, the likeliest first."""
+    """What of a folder an experiment could use, as it would say it, the likeliest first."""
 
-    workloads: list[str] = field(default_factory=list)
+    workloads: list[dict[str, Any]] = field(default_factory=list)
     """Images with classes."""
-    outliers: list[str] = field(default_factory=list)
+    ood: list[dict[str, Any]] = field(default_factory=list)
     """Images without, which may serve as novel ones."""
     programs: list[str] = field(default_factory=list)
     factories: list[str] = field(default_factory=list)
     weights: list[str] = field(default_factory=list)
 
+    def classifiers(self) -> list[dict[str, Any]]:
+        """Return the networks that these may be; each factory and each of the weights is there once."""
+        weights: list[str | None] = [*self.weights] or [None]
+        pairs = [(factory, one) for factory in self.factories[:1] for one in weights]
+        pairs += [(factory, weights[0]) for factory in self.factories[1:]]
+        return [*map(classifier_spec, self.programs), *(classifier_spec(*pair) for pair in pairs)]
 
-def found_in(folder: Path) -> FoundFiles:
-    """Look at a folder, and one level below it; nothing is opened but Python files, and nothing run."""
+
+def found_in(folder: Path, said: Path) -> FoundFiles:
+    """Look at a folder, which the experiment calls `said`; only Python files are opened."""
     found = FoundFiles()
+    package = [] if said == Path() else list(said.parts)
     for place in sorted(_entries(folder)):
-        name, suffix = place.name, place.suffix.lower()
+        path, suffix = str(said / place.name), place.suffix.lower()
         if place.is_dir():
-            _sort_folder(place, found)
+            if (kind := _holds(place)) is not None:
+                (found.workloads if kind == "classes" else found.ood).append({"name": "folder", "path": path})
         elif suffix == ".npz" or suffix in TABLES:
-            found.workloads.append(name)
+            found.workloads.append(workload_spec(place) | {"path": path})
         elif suffix in PROGRAMS:
-            found.programs.append(name)
+            found.programs.append(path)
         elif suffix in WEIGHTS:
-            found.weights.append(name)
-        elif suffix == ".py":
-            found.factories += [f"{place.stem}:{factory}" for factory in _factories(place)]
+            found.weights.append(path)
+        elif suffix == ".py" and all(part.isidentifier() for part in [*package, place.stem]):
+            found.factories += [f"{'.'.join([*package, place.stem])}:{one}" for one in _factories(place)]
     return found
 
 
@@ -106,7 +116,7 @@ def _entries(folder: Path) -> Iterator[Path]:
             yield place
 
 
-def _sort_folder(place: Path, found: FoundFiles) -> None:
+def _holds(place: Path) -> Literal["classes", "images"] | None:
     """Say of a folder whether its images have classes: folders below it, perhaps below splits."""
     inside = list(_entries(place))
     below = [one for one in inside if one.is_dir()]
@@ -114,9 +124,9 @@ def _sort_folder(place: Path, found: FoundFiles) -> None:
         below = [two for one in below for two in _entries(one) if two.is_dir()]
     with_images = [one for one in below if _has_images(_entries(one))]
     if len(with_images) > 1:
-        found.workloads.append(place.name)
-    elif with_images or _has_images(inside):
-        found.outliers.append(place.name)
+        return "classes"
+    figures = place.with_name(f"{place.name.removesuffix('-figures')}.html").is_file()
+    return "images" if (with_images or _has_images(inside)) and not figures else None
 
 
 def _has_images(places: Iterable[Path]) -> bool:
@@ -127,7 +137,7 @@ def _factories(path: Path) -> list[str]:
     """Name what of a module may make a network, without running it: classes of nn.Module, and `make_...`."""
     try:
         tree = ast.parse(read_text(path))
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []
     made: list[str] = []
     for node in tree.body:

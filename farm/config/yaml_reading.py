@@ -138,3 +138,11 @@ def parse_yaml(text: str, where: str) -> Any:
         return _Loader(text).get_single_data()
     except yaml.YAMLError as error:
         raise ExperimentError(f"{where}: malformed YAML: {' '.join(str(error).split())}") from None
+
+
+def named(text: str) -> str | dict[str, Any]:
+    """Read a name, or a mapping in YAML's short form: `{name: novelty, workload: digits}`."""
+    value = parse_yaml(text, text)
+    if not isinstance(value, str | dict):
+        raise ExperimentError(f"'{text}' is neither a name nor a mapping with a name")
+    return value

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from farm.api.arrays import FloatArray
 from farm.measures import Measure, undefined
@@ -43,10 +43,13 @@ class Trials:
 
         def enough(n: int) -> bool:
             if share > self.at:  # so many have to be more than the bound explains
-                return float(binom.sf(binom.isf(1 - level, n, self.at), n, share)) >= power
-            few = binom.ppf(1 - level, n, self.at)
-            most = few if binom.cdf(few, n, self.at) <= 1 - level else few - 1
-            return float(binom.cdf(most, n, share)) >= power
+                return (
+                    float(scipy.stats.binom.sf(scipy.stats.binom.isf(1 - level, n, self.at), n, share))
+                    >= power
+                )
+            few = scipy.stats.binom.ppf(1 - level, n, self.at)
+            most = few if scipy.stats.binom.cdf(few, n, self.at) <= 1 - level else few - 1
+            return float(scipy.stats.binom.cdf(most, n, share)) >= power
 
         return smallest(enough) if share != self.at and enough(MOST) else None
 
@@ -65,9 +68,9 @@ def ranks(n: int, q: float, level: float) -> tuple[int, int | None]:
     >>> ranks(100, 0.5, 0.95), ranks(59, 0.95, 0.95), ranks(58, 0.95, 0.95)
     ((42, 59), (53, 59), (52, None))
     """
-    below = int(binom.ppf(1 - level, n, q))
-    low = below + 1 if binom.cdf(below, n, q) <= 1 - level else below
-    high = int(binom.ppf(level, n, q)) + 1
+    below = int(scipy.stats.binom.ppf(1 - level, n, q))
+    low = below + 1 if scipy.stats.binom.cdf(below, n, q) <= 1 - level else below
+    high = int(scipy.stats.binom.ppf(level, n, q)) + 1
     return low, high if high <= n else None
 
 

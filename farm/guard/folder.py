@@ -25,7 +25,7 @@ from farm.api import (
     Monitor,
     SavedClassifier,
 )
-from farm.config.experiment import MOST_THREADS
+from farm.api.context import MOST_THREADS
 from farm.errors import (
     ComponentFailure,
     DataError,

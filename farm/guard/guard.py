@@ -12,6 +12,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from farm.api import (
     Cache,
@@ -112,6 +114,10 @@ class Guard:
     >>> black = guard(np.zeros((8, 8, 3), np.uint8))
     >>> black.accepted, black.score > black.threshold, black.why
     (False, True, 'the score is above the threshold')
+    >>> [decision.accepted for decision in guard(np.zeros((2, *workload.shape), np.float32))]
+    [False, False]
+    >>> guard
+    Guard(classifier='tiny-model', monitor='doubt', takes one image (3 x 8 x 8) or a batch (N x 3 x 8 x 8))
     """
 
     def __init__(
@@ -192,10 +198,20 @@ class Guard:
 
         return save_guard(self, Path(folder))
 
+    def __repr__(self) -> str:
+        size = " x ".join(map(str, self.shape))
+        names = f"classifier={self.classifier.name!r}, monitor={self.monitor.name!r}"
+        return f"Guard({names}, takes one image ({size}) or a batch (N x {size}))"
+
     @overload
     def __call__(  # type: ignore[overload-overlap] # a text is one image, not many letters
-        self, image: AnyImage, track: str | None = None, *, explain: str = "all"
+        self, image: str | Path | Image.Image, track: str | None = None, *, explain: str = "all"
     ) -> Decision: ...
+
+    @overload  # of an array only its dimensions tell which, and no type tells these
+    def __call__(
+        self, image: NDArray[Any], track: Sequence[str] | str | None = None, *, explain: str = "all"
+    ) -> Any: ...
 
     @overload
     def __call__(
@@ -213,19 +229,26 @@ class Guard:
         *,
         explain: str = "all",
     ) -> Decision | list[Decision]:
-        """Decide on one image, or on several, which are taken for consecutive ones of a stream.
+        """Decide on one image, or on a batch, whose images are taken for consecutive ones of a stream.
 
         Parameters
         ----------
         image
-            A file, a Pillow image, a uint8 array H x W x C or H x W, a float32 array C x H x W in [0, 1] of
-            the classifier's own size; or several of them.
+            One image: a file, a Pillow image, a uint8 array H x W x C or H x W, or a float32 array C x H x W
+            in [0, 1] of the classifier's own size. Or a batch: an array with one dimension more (N first),
+            or a list or any iterable of images.
         track
             Which object is seen, for what looks back within tracks: a name for all these images, or one
             for each. A name that came before goes on where it ended. Without it each image stands alone.
         explain
             Which decisions are explained: `all`, those `cancelled` or with an alarm, or `none`. It takes
             time of its own.
+
+        Returns
+        -------
+        Decision or list of Decision
+            A `Decision` where one image was given; a list, with one for each in their order, where a batch
+            was, though it be of one image or none.
         """
         check_choice("explain", explain, ("all", "cancelled", "none"))
         inputs, single = as_inputs(image, self.shape)

@@ -32,15 +32,24 @@ class Input(NamedTuple):
 
 
 def as_inputs(image: AnyImage | Iterable[AnyImage], shape: Shape) -> tuple[list[Input], bool]:
-    """Return one image or several in the form that the classifier takes, and whether it was one."""
-    single = isinstance(image, str | Path | Image.Image) or getattr(image, "ndim", 4) < 4
+    """Return one image or several in the form that the classifier takes, and whether it was one.
+
+    Of an array the number of dimensions says which: 2 or 3 are one image, 4 are a batch.
+    """
+    ndim = getattr(image, "ndim", 4)
+    if ndim not in (2, 3, 4):
+        raise DataError(
+            f"an array of {_by(getattr(image, 'shape', ()))} is neither an image nor a batch; expected 2 or "
+            "3 dimensions (one image) or 4 (a batch)"
+        )
+    single = isinstance(image, str | Path | Image.Image) or ndim < 4
     no_images = isinstance(image, bytes | bytearray | memoryview | Mapping) or not isinstance(image, Iterable)
     if not single and no_images:
         raise DataError(f"the image is {_what(image)}; {EXPECTED}, or several of them")
     images: list[Any] = [image] if single else list(image)  # type: ignore[arg-type]
     inputs = []
     for i, one in enumerate(images):
-        name = "the image" if single else f"image {i}"
+        name = "the image" if single else f"image {i} of {len(images)}"
         inputs.append(as_input(one, shape, str(one) if isinstance(one, str | Path) else name))
     return inputs, single
 
@@ -78,8 +87,8 @@ def as_input(image: AnyImage, shape: Shape, name: str) -> Input:
         raise DataError(f"{name}: an array of {array.dtype}; expected uint8, or float32 in [0, 1]")
     if array.shape != shape:
         raise DataError(
-            f"{name}: an array of {_by(array.shape)} in float32; expected {_by(shape)} (C x H x W): give a "
-            "file, a Pillow image or uint8 to have it resized"
+            f"{name}: an array of {_by(array.shape)} in float32; expected {_by(shape)} (C x H x W) for one "
+            f"image, N x {_by(shape)} for a batch: give a file, a Pillow image or uint8 to have it resized"
         )
     return Input(np.ascontiguousarray(check_images(array[None], name)[0]))
 
@@ -94,7 +103,8 @@ def _pixels(image: AnyImage, shape: Shape) -> tuple[NDArray[np.uint8], tuple[str
             return None
         if array.ndim not in (2, 3) or 0 in array.shape or (array.ndim == 3 and array.shape[2] not in (1, 3)):
             raise UnusableImage(
-                f"an array of {_by(array.shape)} in uint8; expected H x W x C with 1 or 3 channels, or H x W"
+                f"an array of {_by(array.shape)} in uint8; expected H x W x C with 1 or 3 channels, or H x "
+                "W, for one image; N x H x W x C for a batch"
             )
         image = Image.fromarray(np.ascontiguousarray(array[:, :, 0] if array.shape[2:] == (1,) else array))
     check_form(image)

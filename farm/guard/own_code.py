@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any, Self
 
 from farm.registry import OUR_PACKAGES
-from farm.store.identity.code import code_digest
 
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*")
 _PACKAGE = "__init__.py"
@@ -28,6 +27,8 @@ def needed_files(values: Any, folder: Path) -> list[str]:
     modules import from the same folder. Call it where the folder is importable. Of a package all source
     files are taken. What is imported by a name that is put together at run time cannot be seen.
     """
+    from farm.store.identity.code import code_digest  # not before: nobody who loads a guard fits one
+
     folder = folder.resolve()
     named = (text.partition(":")[0] for text in _texts(values) if _TARGET.fullmatch(text))
     files = code_digest((), folder, imported=named).files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,18 @@ BLOCKS = {
     "severity_range": ("low", "high"),
 }
 """The fields that hold others, and those that have a column whether or not a record has them."""
-TEXTS: tuple[str, ...] = ("run", "workload", "classifier", "faultload", "category", "policy", "fallback")
-TEXTS += ("intervals_by", "failure", "reason")
+UNITS = {
+    "detection_delay": "detection_delay_instances",
+    "false_alarms_per_1000": "false_alarms_per_1000_instances",
+}
+"""Columns that tell their unit, where a field's name does not."""
+TEXTS = ("run", "workload", "classifier", "faultload", "category", "policy", "fallback", "intervals_by")
 """The columns of text in which all may be missing; all that is missing in another is a number."""
+WHERE = ("run", "workload", "classifier", "faultload", "category", "severity", "part", "monitor")
+"""What says which row of the judged frame a reason is about."""
 
 
-def judge(*readouts: Readouts | Path | str) -> pd.DataFrame:
+def judge(*readouts: Readouts | Path | str, reasons: bool = False) -> pd.DataFrame:
     """Judge every monitor, and the perfect one (`oracle`) beside them: one row a group, part and monitor.
 
     Parameters
@@ -42,13 +48,15 @@ def judge(*readouts: Readouts | Path | str) -> pd.DataFrame:
         Runs' readouts, their folders, campaigns' folders (all finished cells), or logs: CSV or Parquet files
         of decisions and alarms. A folder may be larger than memory: counts are exact then too, and what needs
         every score comes with a bound on its error (`auroc_error`).
+    reasons
+        Give the reasons instead: one row a value that is undefined, with its `column` and the `reason`.
 
     Returns
     -------
     pandas.DataFrame
         Fields of records by their names, those of blocks as `specific_mcc`, `overall_error`,
-        `monitor_time_us_median`. What is undefined is NaN, and `reason` says why, field by field. The same as
-        JSON is `farm.judging.readouts.judged_records`.
+        `monitor_time_us_median`. What is undefined is NaN; `reasons` tells why, and why a monitor `failed`.
+        The same as JSON is `farm.judging.readouts.judged_records`.
 
     Examples
     --------
@@ -57,8 +65,11 @@ def judge(*readouts: Readouts | Path | str) -> pd.DataFrame:
     >>> frame = judge(readouts)
     >>> frame.loc[frame["part"] == "all", ["monitor", "n", "specific_fpr"]].to_dict("records")
     [{'monitor': 'mine', 'n': 3, 'specific_fpr': 0.5}, {'monitor': 'oracle', 'n': 3, 'specific_fpr': 0.0}]
+    >>> judge(readouts, reasons=True).loc[0, ["part", "monitor", "column", "reason"]].tolist()
+    ['all', 'mine', 'auroc', 'no scores were given']
     """
-    return records_frame(judged_records(*readouts))
+    records = judged_records(*readouts)
+    return reasons_frame(records) if reasons else records_frame(records)
 
 
 def records_frame(records: Sequence[Record]) -> pd.DataFrame:
@@ -67,27 +78,49 @@ def records_frame(records: Sequence[Record]) -> pd.DataFrame:
     Examples
     --------
     >>> frame = records_frame([{"n": 3, "auroc": None, "undefined": {"auroc": "no scores were given"}}])
-    >>> frame[["n", "auroc", "specific_mcc", "reason"]].to_dict("records")
-    [{'n': 3, 'auroc': nan, 'specific_mcc': nan, 'reason': 'auroc: no scores were given'}]
+    >>> frame[["n", "auroc", "specific_mcc", "failed"]].to_dict("records")
+    [{'n': 3, 'auroc': nan, 'specific_mcc': nan, 'failed': False}]
     """
     frame = pd.DataFrame([_row(record) for record in records])
     empty = [name for name in frame.columns if frame[name].isna().all()]
     return frame.astype({name: "str" if name in TEXTS else "float64" for name in empty})
 
 
+def reasons_frame(records: Sequence[Record]) -> pd.DataFrame:
+    """Return one row a value that is undefined: where it is, in which column, and why."""
+    rows = [
+        {**{name: record.get(name) for name in WHERE}, "column": column, "reason": reason}
+        for record in records
+        for column, reason in _reasons(record)
+    ]
+    return pd.DataFrame(rows, columns=[*WHERE, "column", "reason"]).astype({"severity": "float64"})
+
+
 def _row(record: Record) -> dict[str, Any]:
-    """Return a record with nothing inside of anything else, and the reasons at its end."""
+    """Return a record with nothing inside of anything else."""
     row: dict[str, Any] = {}
-    reasons: dict[str, str] = {}
-    absent = {name: None for name in BLOCKS if name not in record}
-    for name, value in (record | absent).items():
-        if name == "undefined":
-            reasons |= value or {}
-        elif name in BLOCKS:
+    for name, value in (record | {name: None for name in BLOCKS if name not in record}).items():
+        if name in BLOCKS:
             block = dict(zip(BLOCKS[name], value, strict=True)) if isinstance(value, list) else value or {}
             inside = dict.fromkeys(BLOCKS[name]) | block
-            reasons |= {f"{name}_{field}": why for field, why in inside.pop("undefined", {}).items()}
-            row |= {f"{name}_{field}": one for field, one in inside.items()}
-        else:
-            row[name] = value
-    return row | {"reason": "; ".join(f"{field}: {why}" for field, why in reasons.items()) or None}
+            row |= {_column(name, field): one for field, one in inside.items() if field != "undefined"}
+        elif name not in ("undefined", "failure"):
+            row[_column(name)] = value
+    return row | {"failed": record.get("failure") is not None}
+
+
+def _reasons(record: Record) -> Iterator[tuple[str, str]]:
+    for name, why in (record.get("undefined") or {}).items():
+        for field in BLOCKS.get(name, (None,)):
+            yield _column(name, field), why
+    for name in BLOCKS:
+        if isinstance(block := record.get(name), Mapping):
+            for field, why in block.get("undefined", {}).items():
+                yield _column(name, field), why
+    if record.get("failure") is not None:
+        yield "failed", record["failure"]
+
+
+def _column(name: str, field: str | None = None) -> str:
+    own = UNITS.get(name, name)
+    return own if field is None else f"{own}_{field}"

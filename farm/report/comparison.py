@@ -261,7 +261,7 @@ def to_records(comparison: Comparison) -> dict[str, Any]:
             {
                 "name": one.name,
                 **{name: getattr(one, name) for name in _OF_A_SET},
-                "runs": len(one.streams),
+                "runs": len(one.records),
                 "values": {m: _value(one.cell(comparison.measure, m)) for m in comparison.monitors},
             }
             for one in comparison.sets
@@ -348,7 +348,7 @@ _SHOWN = {
         "f",
         "f_p",
         "critical_difference",
-        "needed",
+        "sets_needed",
     ),
     "pairs": ("name", "first", "second", "p_alone", "p_holm", "p_shaffer", "p_nemenyi", "needed"),
 }

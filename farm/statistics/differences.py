@@ -28,8 +28,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-from scipy.integrate import IntegrationWarning
-from scipy.stats import studentized_range, t
+import scipy
 
 from farm.api.arrays import FloatArray
 from farm.statistics.anova_result import MOST_ERRORS, Anova, LevelMeans, PairedMeans
@@ -114,8 +113,8 @@ def level_differences(analysis: Anova, factor: str, level: float = 0.95) -> Leve
             continue
         if isinstance(found, PairedMeans):
             tests = math.comb(count, 2)
-            p = min(2 * float(t.sf(abs(difference) / error, df)) * tests, 1.0)
-            critical = float(t.isf((1 - level) / 2 / tests, df))
+            p = min(2 * float(scipy.stats.t.sf(abs(difference) / error, df)) * tests, 1.0)
+            critical = float(scipy.stats.t.isf((1 - level) / 2 / tests, df))
         else:
             # The studentized range is of means, not of differences: their variance is twice as large.
             p = studentized_p(math.sqrt(2) * abs(difference) / error, count, df)
@@ -157,7 +156,7 @@ def _by_block(differences: FloatArray) -> FloatArray:
 
 @cache
 def _critical_range(level: float, count: int, df: int) -> float:
-    return float(studentized_range.isf(1 - level, count, df))
+    return float(scipy.stats.studentized_range.isf(1 - level, count, df))
 
 
 def studentized_p(q: float, count: int, df: int) -> float:
@@ -170,8 +169,8 @@ def studentized_p(q: float, count: int, df: int) -> float:
     """
     with warnings.catch_warnings():
         # scipy's integral complains where p is 1 but for 1e-11, and is right to more digits than that.
-        warnings.simplefilter("ignore", IntegrationWarning)
-        return min(max(float(studentized_range.sf(q, count, df)), 0.0), 1.0)
+        warnings.simplefilter("ignore", scipy.integrate.IntegrationWarning)
+        return min(max(float(scipy.stats.studentized_range.sf(q, count, df)), 0.0), 1.0)
 
 
 def _notes(analysis: Anova, factor: str, pairs: list[LevelDifference], farthest: float) -> list[str]:

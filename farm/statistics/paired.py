@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.api.randomness import generator
@@ -113,7 +113,7 @@ def paired(
     if n == 0:
         p = undefined("no instances")
     elif n_groups == n:
-        p = Measure(1.0 if b == c else 2 * float(binom.cdf(min(b, c), b + c, 0.5)))
+        p = Measure(1.0 if b == c else 2 * float(scipy.stats.binom.cdf(min(b, c), b + c, 0.5)))
     else:
         by_group = np.bincount(code, weights=first.astype(np.float64) - second)
         chance, counted = _sign_flips(np.abs(by_group).astype(np.int64), abs(b - c), seed)
@@ -146,7 +146,7 @@ def _all_flips(values: IntArray, counts: IntArray, seen: int) -> float:
     chances: FloatArray = np.ones(1)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         longer = np.zeros(len(chances) + value * count)
-        for positive, chance in enumerate(binom.pmf(np.arange(count + 1), count, 0.5).tolist()):
+        for positive, chance in enumerate(scipy.stats.binom.pmf(np.arange(count + 1), count, 0.5).tolist()):
             longer[value * positive : value * positive + len(chances)] += chance * chances
         chances = longer
     sums = 2 * np.arange(len(chances)) - (len(chances) - 1)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from scipy.special import bdtrc
+import scipy
 
 from farm.errors import ParameterError
 from farm.statistics.ranks import critical_difference, sets_needed
@@ -131,7 +131,9 @@ def onsets_for_delay_bound(missed: int = 0, quantile: float = 0.95, level: float
     _check_share("quantile", quantile)
     _check_share("level", level)
     # The longest delay that is known is a bound if more than `missed` onsets exceed the percentile.
-    return smallest(lambda n: bool(bdtrc(missed, n, 1 - quantile) >= level), at_least=missed + 1)
+    return smallest(
+        lambda n: bool(scipy.special.bdtrc(missed, n, 1 - quantile) >= level), at_least=missed + 1
+    )
 
 
 def check_half_width(half_width: float) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from farm.api.arrays import FloatArray
 from farm.errors import ParameterError
@@ -156,7 +156,9 @@ class RankComparison:
             self.mean_ranks[self.monitors.index(first)] - self.mean_ranks[self.monitors.index(second)]
         )
         k = len(self.monitors)
-        return float(stats.studentized_range.sf(math.sqrt(2) * distance / _error(k, self.n_sets), k, np.inf))
+        return float(
+            scipy.stats.studentized_range.sf(math.sqrt(2) * distance / _error(k, self.n_sets), k, np.inf)
+        )
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -231,7 +233,7 @@ def set_ranks(values: FloatArray, higher_is_better: bool = True) -> FloatArray:
     [[1.0, 2.5, 2.5], [3.0, 2.0, 1.0]]
     """
     rows = [settled(row, float(np.abs(row).max())) for row in values]
-    ranks = stats.rankdata(np.array(rows) * (-1 if higher_is_better else 1), axis=1)
+    ranks = scipy.stats.rankdata(np.array(rows) * (-1 if higher_is_better else 1), axis=1)
     return np.asarray(ranks, dtype=np.float64)
 
 
@@ -262,14 +264,14 @@ def friedman(ranks: FloatArray) -> Friedman:
         tied = undefined(f"all {k} monitors tie on each of the {n} sets")
         return Friedman(tied, freedom, tied, tied, tied)
     chi_squared = (k - 1) * float((deviations.sum(axis=0) ** 2).sum()) / spread
-    of_chi_squared = Measure(chi_squared), Measure(float(stats.chi2.sf(chi_squared, k - 1)))
+    of_chi_squared = Measure(chi_squared), Measure(float(scipy.stats.chi2.sf(chi_squared, k - 1)))
     if (ranks == ranks[0]).all():
         infinite = undefined(f"each of the {n} sets gives the same ranks, so that F is infinite")
         _, tied_ranks = np.unique(ranks[0], return_counts=True)
         orders = math.factorial(k) / math.prod(map(math.factorial, tied_ranks.tolist()))
         return Friedman(infinite, freedom, Measure(float(orders ** (1 - n))), *of_chi_squared)
     f = (n - 1) * chi_squared / (n * (k - 1) - chi_squared)
-    return Friedman(Measure(f), freedom, Measure(float(stats.f.sf(f, *freedom))), *of_chi_squared)
+    return Friedman(Measure(f), freedom, Measure(float(scipy.stats.f.sf(f, *freedom))), *of_chi_squared)
 
 
 def critical_q(n_monitors: int, alpha: float = ALPHA) -> float:
@@ -280,7 +282,7 @@ def critical_q(n_monitors: int, alpha: float = ALPHA) -> float:
     >>> round(critical_q(4), 3)
     2.569
     """
-    return float(stats.studentized_range.isf(alpha, n_monitors, np.inf)) / float(np.sqrt(2))
+    return float(scipy.stats.studentized_range.isf(alpha, n_monitors, np.inf)) / float(np.sqrt(2))
 
 
 def critical_difference(n_monitors: int, n_sets: int, alpha: float = ALPHA) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import norm, studentized_range, t
+import scipy
 
 from farm.errors import ExperimentError
 from farm.statistics.planning import smallest
@@ -45,8 +45,8 @@ def of_all_pairs(p: float, monitors: int) -> float:
     """
     if monitors <= 2 or p >= 1:
         return p
-    width = math.sqrt(2) * float(norm.isf(p / 2))
-    return min(max(float(studentized_range.sf(width, monitors, np.inf)), p), 1.0)
+    width = math.sqrt(2) * float(scipy.stats.norm.isf(p / 2))
+    return min(max(float(scipy.stats.studentized_range.sf(width, monitors, np.inf)), p), 1.0)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Resolution:
         if control:
             asked = alpha / max(monitors - 1, 1)
         else:
-            width = float(studentized_range.isf(alpha, max(monitors, 2), np.inf)) / math.sqrt(2)
-            asked = 2 * float(norm.sf(width))
+            width = float(scipy.stats.studentized_range.isf(alpha, max(monitors, 2), np.inf)) / math.sqrt(2)
+            asked = 2 * float(scipy.stats.norm.sf(width))
         wanted = math.ceil(BEYOND / tail_of(asked, fewest))
         return replace(found, replicates=min(max(wanted, REPLICATES), MOST_REPLICATES))
 
@@ -97,7 +97,8 @@ class Resolution:
         >>> round(Resolution(5, 2000, 3, 0.05).floor, 3), round(Resolution(600, 2000, 60, 0.05).floor, 2)
         (0.105, 0.48)
         """
-        p = p_of(max(1 / (1 + self.replicates), rarest(self.fewest)), self.fewest)
+        tail = max(1 / (1 + self.replicates), rarest(self.fewest))
+        p = p_of(tail, self.fewest) if tail < 1 else 1.0  # a single group is drawn each time
         # Beside a control the smallest p is corrected the most, and the others only where that one is small.
         return min((self.monitors - 1) * p, 1.0) if self.control else of_all_pairs(p, self.monitors)
 
@@ -148,9 +149,13 @@ def rarest(fewest: int) -> float:
 
 def tail_of(alpha: float, fewest: int) -> float:
     """Return the share of replicates that lies beyond each end of an interval."""
-    return float(norm.cdf(math.sqrt(fewest / (fewest - 1)) * t.ppf(alpha / 2, fewest - 1)))
+    return float(
+        scipy.stats.norm.cdf(math.sqrt(fewest / (fewest - 1)) * scipy.stats.t.ppf(alpha / 2, fewest - 1))
+    )
 
 
 def p_of(tail: float, fewest: int) -> float:
     """Return the p of a difference of which this share of replicates lies on the other side."""
-    return float(2 * t.cdf(norm.ppf(tail) * math.sqrt((fewest - 1) / fewest), fewest - 1))
+    return float(
+        2 * scipy.stats.t.cdf(scipy.stats.norm.ppf(tail) * math.sqrt((fewest - 1) / fewest), fewest - 1)
+    )

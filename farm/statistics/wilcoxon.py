@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from farm.api.arrays import FloatArray
 from farm.statistics.corrections import holm, shaffer
@@ -91,13 +91,13 @@ def signed_rank(first: FloatArray, second: FloatArray) -> tuple[tuple[float, flo
     ((9.0, 0.0), 1, 0.25, True)
     """
     differences = settled(first - second, float(max(np.abs(first).max(), np.abs(second).max())))
-    ranks = stats.rankdata(np.abs(differences))
+    ranks = scipy.stats.rankdata(np.abs(differences))
     sums = float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
     n_equal = int((differences == 0).sum())
     if len(differences) <= EXACT_UP_TO or n_equal == len(differences):
         return sums, n_equal, _exact_p(ranks[differences != 0], min(sums)), True
     # With more than 50 differences, scipy's choice is the normal approximation, corrected for zeros and ties.
-    p = stats.wilcoxon(differences, zero_method="pratt", correction=True, method="auto").pvalue
+    p = scipy.stats.wilcoxon(differences, zero_method="pratt", correction=True, method="auto").pvalue
     return sums, n_equal, float(p), False
 
 

@@ -215,6 +215,16 @@ def planned_cells(folder: CampaignFolder) -> list[tuple[Mapping[str, Any], Path 
     return found
 
 
+def missing_cells(path: Path | str) -> Iterator[tuple[str, str]]:
+    """Return the titles of cells that a campaign asks for and has not, and why."""
+    folder = CampaignFolder(path)
+    for cell, place in planned_cells(folder):
+        if place is None:
+            failure = folder.failure(cell["id"])
+            reason = failure["reason"] if failure else "it was not computed yet; `farm run` the campaign"
+            yield cell["title"], reason
+
+
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
     try:

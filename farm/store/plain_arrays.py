@@ -104,7 +104,14 @@ def read_npz(path: Path | str) -> dict[str, NDArray[Any]]:
                 found[entry.removesuffix(".npy")] = array
             return found
     except UNREADABLE as error:
-        raise DataError(f"{path} cannot be read as .npz ({error}); is it truncated?") from error
+        if "allow_pickle" in str(error):
+            raise DataError(
+                f"{path} holds Python objects; expected arrays of numbers or text: save them as such, "
+                "as by array.astype(str)"
+            ) from error
+        raise DataError(
+            f"{path} cannot be read as .npz ({error}); is it truncated, or no .npz file?"
+        ) from error
 
 
 def write_npy(path: Path, shape: Sequence[int], dtype: str, blocks: Iterable[NDArray[Any]]) -> None:

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from farm.errors import DataError, UnknownNameError
-from farm.store.campaign_folder import run_folders
 from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
 from farm.store.logs import read_log
 from farm.store.pictures import Pictures, read_pictures
@@ -123,11 +122,6 @@ class Readouts:
 
         return farm.RemadeStream(self)
 
-    @classmethod
-    def load_all(cls, *places: Path | str) -> list[Readouts]:
-        """Read runs' folders and logs, and in the place of a campaign's folder each of its finished cells."""
-        return [cls.load(place) for place in run_folders(places)]
-
 
 def checked_record(folder: Path, form: type[RunForm] = SignedRunForm) -> dict[str, Any]:
     """Read the record of a run's folder, checking that the folder is complete and unchanged."""
@@ -147,14 +141,18 @@ def _no_run(folder: Path) -> str:
     if (folder / "campaign.json").exists():
         return (
             f"{folder} is a campaign's folder; expected one run's: give a cell's, {folder / 'cells'}/..., or "
-            "read all of them with `farm.Readouts.load_all`"
+            "read all of them with `farm.load` in Python"
         )
+    for other, how in (("guard", "farm.Guard.load"), ("comparison", "farm.load")):
+        if (folder / f"{other}.json").exists():
+            return f"{folder} is a {other}'s folder; expected one of a run: read it with `{how}`"
     inside = sorted(
         {str(path.parent) for name in ("run", "campaign") for path in folder.glob(f"*/{name}.json")}
     )
     hint = f"; give what it holds, such as {' or '.join(inside[:2])}" if inside else ""
     return (
-        f"{folder} is no run's folder, since run.json is not there; expected one that `farm run` wrote{hint}"
+        f"{folder} is no folder of a run, a comparison or a campaign: run.json, comparison.json and "
+        f"campaign.json are not there; expected one that `farm run` wrote{hint}"
     )
 
 

@@ -17,7 +17,7 @@ from farm.store.images import DAMAGES
 
 FORMATS = ("PNG", "JPEG", "PPM", "BMP", "WEBP")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".webp")
-EXPECTED = "expected one still image, grey or RGB, 8 bits a channel"
+EXPECTED = "expected one still image, grey or RGB, 8 bits a channel: convert it, or take it out"
 
 Shape = tuple[int, int, int]
 """Channels, height, width."""
@@ -90,11 +90,13 @@ def to_pixels(image: Image.Image, shape: Shape, layout: Layout) -> NDArray[np.ui
     if layout.channels is None and channels != shape[0]:
         forms = {1: "grey", 3: "RGB"}
         raise UnusableImage(
-            f"{forms[channels]}, where the first is {forms[shape[0]]} (set channels to turn all into one)"
+            f"{forms[channels]}, where the first is {forms[shape[0]]} "
+            f"(set channels: {shape[0]} to turn all into {forms[shape[0]]})"
         )
     if layout.size is None and (height, width) != shape[1:]:
         raise UnusableImage(
-            f"not {shape[1]} x {shape[2]} (height x width) as the first (set size to resize all)"
+            f"not {shape[1]} x {shape[2]} (height x width) as the first "
+            f"(set size: [{shape[1]}, {shape[2]}] to resize all)"
         )
     try:
         image = image.convert("L" if shape[0] == 1 else "RGB")
@@ -131,7 +133,7 @@ def opened(data: bytes) -> Image.Image:
         raise UnusableImage("larger than Pillow decodes") from None
     except DAMAGES as error:
         whole = "truncated or damaged" if data else "empty"
-        raise UnusableImage(f"{whole}, or no PNG, JPEG, PPM, BMP or WebP") from error
+        raise UnusableImage(f"{whole}, or no PNG, JPEG, PPM, BMP or WebP (take it out)") from error
     claimed = image.width * image.height * len(image.getbands())
     claims_too_much = image.format != "WEBP" and claimed > DENSEST * len(data)
     if claims_too_much or (image.format == "PNG" and b"IEND" not in data[-1024:]):

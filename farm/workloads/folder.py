@@ -108,7 +108,10 @@ class Folder(WorkloadSource):
         roots = {split: context.find(path, what) for split, path in self._paths.items()}
         for root in roots.values():
             if not root.is_dir():
-                raise DataError(f"{root} is a file; expected a folder with one folder a class")
+                raise DataError(
+                    f"{root} is a file; expected a folder with one folder a class (the workload 'npz' "
+                    "reads a file of arrays, 'table' an index)"
+                )
         root = roots[None]
         title = self._title or root.resolve().name
         problems = Problems()

@@ -13,6 +13,7 @@ import pandas as pd
 from farm.api import NO_ANSWER, FloatArray, IntArray, StrArray
 from farm.errors import DataError, ParameterError, suggestion
 from farm.store.parquet_table import table_of
+from farm.workloads.decoding import SUFFIXES as IMAGE_SUFFIXES
 from farm.workloads.problems import Problems
 
 SUFFIXES = (".csv", ".parquet")
@@ -51,6 +52,11 @@ class Index:
     def __contains__(self, column: str) -> bool:
         return column in self.columns
 
+    @property
+    def named(self) -> bool:
+        """Whether its first line may be columns' names: no file is called so."""
+        return not any(name.endswith(IMAGE_SUFFIXES) for name in self.columns)
+
     def numbers(self, column: str, problems: Problems) -> FloatArray:
         """Return a column of numbers; whatever is none is noted."""
         text = self.columns[column]
@@ -84,6 +90,11 @@ class Index:
                 found = ", ".join(self.columns)
                 raise DataError(
                     f"{self.where}: column '{column}' (or '{alias}') is missing; found: {found}"
+                    + (
+                        ": rename one, or add it"
+                        if self.named
+                        else ": give it a first line with the columns' names"
+                    )
                     + ("" if column == "path" else " (only OOD images need none)")
                 )
         for together in (BOX, SIZE):
@@ -100,7 +111,10 @@ def read_index(path: Path) -> Index:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
         if not files:
-            raise DataError(f"{path}: no index in this folder; expected a .csv or .parquet file")
+            raise DataError(
+                f"{path}: no index in this folder; expected a .csv or .parquet file (the workload "
+                "'folder' needs none)"
+            )
     root = path if path.is_dir() else path.parent
     parts = [_read(file) for file in files]
     names = list(parts[0].columns)

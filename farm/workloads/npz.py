@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farm.api import (
     NO_ANSWER,
@@ -97,7 +98,7 @@ class Npz(WorkloadSource):
                 arrays.setdefault(f"y_{name}", np.full(len(images), NO_ANSWER))
         parts = [part for name in names if (part := _part(arrays, name, title, path, self._ignore))]
         if not parts:
-            raise DataError(f"{path}: expected an array x_test; found {sorted(arrays)}")
+            raise DataError(f"{path}: expected an array x_test; found {sorted(arrays)}: save it by that name")
         if len({part.images.shape[1:] for part in parts}) > 1:
             raise DataError(f"{path}: its parts have images of different shapes; expected one")
         images, labels, ids, groups = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -115,6 +116,8 @@ class Npz(WorkloadSource):
             "train": main,
             **{s: context.find(p, what) for s, p in self._others.items()},
         }.items():
+            if path.is_dir():
+                raise DataError(f"{path} is a folder; expected a .npz file: the workload 'folder' reads it")
             read = read_npz(path)
             for name in ("x", "y", "track"):
                 if name in read:
@@ -145,7 +148,8 @@ class Npz(WorkloadSource):
         if train is None or test is None:
             raise DataError(
                 f"{path}: expected arrays x_train, y_train, x_test and y_test; found {sorted(arrays)}: "
-                "test_path names a file for the test data (and OOD images need x_test alone)"
+                "save them by these names; test_path names a file for the test data (and OOD images need "
+                "x_test alone)"
             )
         n_classes = int(max(train.labels.max(initial=-1), test.labels.max(initial=-1))) + 1
         if not self._classes:
@@ -171,6 +175,15 @@ def _check_counted(labels: IntArray, path: Path) -> None:
         )
 
 
+def _mended(labels: NDArray[Any]) -> str:
+    """Say what would turn labels into numbers of classes."""
+    if labels.ndim == 2:
+        return "save y.ravel()" if labels.shape[1] == 1 else "save y.argmax(axis=1)"
+    if labels.dtype.kind in "US":
+        return "save np.unique(y, return_inverse=True)[1], and name the classes with 'classes'"
+    return "save y.astype(int)" if labels.ndim == 1 and labels.dtype.kind == "f" else "one label an image"
+
+
 def _part(
     arrays: dict[str, Any], split: str, title: str, path: Path, ignore: int | None
 ) -> SplitArrays | None:
@@ -179,15 +192,19 @@ def _part(
         return None
     if images is None or labels is None:
         there, missing = ("x", "y") if labels is None else ("y", "x")
-        raise DataError(f"{path} has {there}_{split} and no {missing}_{split}; expected both")
+        hint = " (only OOD images need no y)" if there == "x" else ""
+        raise DataError(f"{path} has {there}_{split} and no {missing}_{split}; expected both{hint}")
     if images.ndim not in (3, 4):
         raise DataError(f"{path}: x_{split} has shape {images.shape}; expected N x H x W or with channels")
     if images.dtype not in (np.uint8, np.float32):
-        raise DataError(f"{path}: x_{split} is {images.dtype}; expected uint8, or float32 in [0, 1]")
+        raise DataError(
+            f"{path}: x_{split} is {images.dtype}; expected uint8, or float32 in [0, 1]: "
+            "save x.astype('uint8') where it counts to 255, else x.astype('float32')"
+        )
     if labels.ndim != 1 or len(images) != len(labels) or not np.issubdtype(labels.dtype, np.integer):
         raise DataError(
             f"{path}: y_{split} is {labels.dtype} of shape {labels.shape}; "
-            f"expected {len(images)} whole numbers"
+            f"expected {len(images)} whole numbers, the class of each image: {_mended(labels)}"
         )
     if images.ndim == 3:
         images = images[:, None]
@@ -196,6 +213,7 @@ def _part(
     if images.shape[1] not in (1, 3):
         raise DataError(
             f"{path}: x_{split} has shape {images.shape}; expected 1 or 3 channels, first or last"
+            + (": x[..., :3] leaves the fourth out" if images.shape[1] == 4 or images.shape[-1] == 4 else "")
         )
     ids = np.array([f"{title}/{split}/{i:06d}" for i in range(len(labels))])
     tracks = arrays.get(f"track_{split}")

@@ -179,7 +179,8 @@ class _IndexedImages:
                 missing.append(i)
         self.note(f"empty {column}", [i for i, text in enumerate(raw) if not text], raw)
         self.note(f"{column} that leads out of the folder it starts from", climbing, raw)
-        self.note(f"file that is not there in {self._root}", missing, names)
+        where = f"{self._root} (images, or test_images, names the folder that paths start from)"
+        self.note(f"file that is not there in {where}", missing, names)
         return names
 
     def _is_there(self, name: str, there: dict[str, set[str]]) -> bool:
@@ -254,7 +255,11 @@ def _joined(
     ids = [i for part in parts for i in part.ids]
     seen: set[str] = set()
     again = [i for i, name in enumerate(ids) if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    problems.add_rows("listed twice", [] if ood else again, lambda i: owner[i][0].names[owner[i][1]])
+    problems.add_rows(
+        "listed twice (take one of the rows out)",
+        [] if ood else again,
+        lambda i: owner[i][0].names[owner[i][1]],
+    )
     for part in parts:
         part.check_boxes()
     kinds = {tuple(part.conditions) for part in parts}

@@ -267,6 +267,11 @@ def test_the_memory_of_a_monitor_is_that_of_its_state(classifier):
     assert fitted(classifier, fit=lambda data: {"a": np.zeros(10), "b": np.zeros(3, np.int8)}).nbytes == 83
 
 
+def test_a_fit_that_returns_nothing_is_told(classifier):
+    with refused(ComponentFailure):
+        fitted(classifier, fit=lambda data: None)
+
+
 def test_scoring_sees_only_what_went_through_load(classifier, seen):
     class Level(Monitor):
         def _fit(self, data):

@@ -151,6 +151,7 @@ READERS = {
         ("guard/guard.json",),
     ),
     "experiment to fit": Reader(("guarded.yaml",), ("farm fit guarded.yaml --quiet --out out",)),
+    "Python file": Reader(("theirs.py",), ("farm init . --out out",)),
     "npz": Reader(("data.npz",), (WORKLOAD.format("npz", "data.npz"),)),
     "folder": Reader(
         ("images/0/0.png", "images/1/0.ppm", "images/0/1.jpg", "images/1/1.bmp"),

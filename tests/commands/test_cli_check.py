@@ -224,13 +224,14 @@ def test_a_folder_that_is_none_says_so(here, capsys):
     same_text(err)
 
 
-def test_it_needs_neither_torch_nor_scikit_learn(here):
-    (here / "criteria.yaml").write_text(f"criteria: ['{MET}']\n")
+def test_it_imports_neither_torch_nor_scikit_learn_nor_all_of_scipy(here):
+    (here / "criteria.yaml").write_text(f"undecided: pass\ncriteria: ['{MET}', '{OPEN}']\n")
     code = (
         "import sys; from farm.cli import main; "
         "files = ['--criteria', 'criteria.yaml', '--junit', 'o.xml', '--markdown', 'o.md']; "
         "code = main(['check', 'run', *files]); "
-        "print(code, [m for m in ('torch', 'sklearn') if m in sys.modules], file=sys.stderr)"
+        "heavy = ('torch', 'sklearn', 'scipy.stats', 'statsmodels'); "
+        "print(code, [m for m in heavy if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "0 []\n"

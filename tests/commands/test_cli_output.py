@@ -52,6 +52,7 @@ COMMANDS = [
     f"{CHECK} --format json",
     "baseline save a --out a.yaml",
     *(f"baseline compare a --baseline a --replicates 50 --format {s}" for s in ("table", "json", "markdown")),
+    "init images --out first-ODD.yaml",
     "fit odd.yaml --monitor ODD1 --out guard-again",
     *(
         f"decide guard images images/ODD.png lost-ODD --why --format {style}"
@@ -75,6 +76,9 @@ COMMANDS = [
 ]
 """ODD stands for the name that is. A new command has to be added."""
 MISTAKES = [
+    "try --model lenet --id data.npz --ood ODD",
+    "try --model theirs:ODD --id data.npz",
+    "init ODD",
     "run odd.yaml --set ODD=1",
     "run ODD",
     "judge ODD",

@@ -7,6 +7,7 @@ import pytest
 
 import farm
 from farm.comparing import compare_runs
+from farm.comparing.frames import TEXTS
 from farm.report.comparison import to_records
 from tests.comparing.made_runs import FOG, RATES, make_run
 
@@ -78,4 +79,11 @@ def test_frames_keep_their_columns_where_nothing_is_ranked(tmp_path):
     assert list(found.ranks) == ["category", "sets", "monitor", "mean_rank"]
     assert {"p_nemenyi", "p_shaffer", "p_holm"} <= set(found.pairs)
     assert "critical_difference" in found.tests
+    ranked = farm.compare(make_run(faults=FAULTS), by="category", replicates=100)
+    for name in ("values", "ranks", "tests", "pairs"):
+        texts, kept = list(TEXTS), getattr(found, name)
+        pd.testing.assert_series_equal(
+            kept.drop(columns=texts, errors="ignore").dtypes,
+            getattr(ranked, name).drop(columns=texts, errors="ignore").dtypes,
+        )
     assert json.loads(found.values.to_json(orient="records"))[0]["section"] == "fog"

@@ -233,6 +233,17 @@ def test_in_a_new_process_it_gives_the_same(place, saved, tmp_path) -> None:
         assert row == wanted
 
 
+def test_loading_imports_nothing_that_only_a_fit_or_a_report_needs(place, tmp_path) -> None:
+    fit(place, None, monitors=["oob"]).save(tmp_path / "guard")
+    heavy = ("sklearn", "scipy", "pandas", "pyarrow", "yaml", "farm.run.testbed", "farm.store.cache")
+    code = (
+        f"import sys; from farm import Guard; Guard.load({str(tmp_path / 'guard')!r}); "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_nothing_of_stream_and_faults_is_made(place) -> None:
     ruined = {
         "faultload": {"name": "novelty", "workload": "no-such-workload"},
@@ -550,6 +561,12 @@ def test_a_training_file_gives_what_the_folder_workload_gives(tmp_path) -> None:
         "nothing.png",
         np.zeros((8, 8, 4), np.uint8),
         np.zeros((3, 8, 8), np.uint8),
+        np.zeros((5, 8, 8), np.uint8),
+        np.zeros((5, 3, 9, 8), np.float32),
+        np.zeros((5, 8, 8, 4), np.uint8),
+        np.zeros((1, 5, *SHAPE), np.float32),
+        np.zeros(192, np.float32),
+        [np.zeros((5, *SHAPE), np.float32)],
         np.zeros((0, 8, 3), np.uint8),
         np.zeros((3, 9, 8), np.float32),
         np.zeros(SHAPE),
@@ -574,8 +591,8 @@ def test_images_that_cannot_be_used(doubt, image) -> None:
         (3, "the image is 3; expected a file's path"),
         (b"\x89PNG", "the image is of the type bytes; expected a file's path"),
         ({"a.png": 1}, "the image is of the type dict; expected"),
-        ([None], "image 0 is None; expected a file's path, a Pillow image or an array"),
-        ([[1, 2], [3, 4]], "image 0 is of the type list; expected"),
+        ([None], "image 0 of 1 is None; expected a file's path, a Pillow image or an array"),
+        ([[1, 2], [3, 4]], "image 0 of 2 is of the type list; expected"),
     ],
 )
 def test_what_is_no_image_is_told_in_one_line(doubt, given, message) -> None:
@@ -589,6 +606,22 @@ def test_what_has_the_form_of_an_array_is_an_image(doubt) -> None:
 
     image = np.full(SHAPE, 0.25, np.float32)
     assert doubt(torch.from_numpy(image)).score == doubt(image).score
+
+
+def test_the_dimensions_say_whether_it_is_one_image_or_a_batch(doubt) -> None:
+    rng = np.random.default_rng(0)
+    floats = rng.random((3, *SHAPE), dtype=np.float32)
+    colours, greys = rng.integers(0, 256, (3, 8, 8, 3), np.uint8), rng.integers(0, 256, (8, 8), np.uint8)
+    for image in (floats[0], colours[0], greys):
+        assert isinstance(doubt(image), Decision)
+    for batch in (floats, colours, list(floats), iter(colours), [floats[0], greys, colours[1]]):
+        decisions = doubt(batch)
+        assert isinstance(decisions, list)
+        assert len(decisions) == 3
+    assert [each.score for each in doubt(floats)] == [doubt(one).score for one in floats]
+    assert [type(each) for each in doubt(floats[:1])] == [Decision]
+    assert doubt(floats[:0]) == doubt([]) == []
+    assert repr(doubt).endswith("takes one image (3 x 8 x 8) or a batch (N x 3 x 8 x 8))")
 
 
 @pytest.mark.parametrize("track", [3, [3], [None]])

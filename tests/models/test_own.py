@@ -30,6 +30,19 @@ def make_sure():
 def make_list():
     return [1, 2]
 
+def make_of_width(width):
+    return nn.Linear(width, 10)
+
+class Dict(nn.Module):
+    def forward(self, images):
+        return {"out": images}
+
+def make_dict():
+    return Dict()
+
+def make_headless():
+    return nn.Sequential(nn.Conv2d(1, 10, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
 def predict(images):
     seen.append(images.shape)
     scores = np.abs(images.reshape(len(images), -1)[:, :10]) + 0.1
@@ -115,6 +128,10 @@ def test_a_function_is_a_black_box(bed, workload) -> None:
         ({"classes": ["digit-0"] * 10}, ParameterError),
         ({"classes": ["digit-0", "digit-one", *(f"digit-{i}" for i in range(2, 10))]}, ParameterError),
         ({"size": [4, 4]}, ComponentFailure),
+        ({"factory": "their_models.make_net"}, ExperimentError),
+        ({"factory": "their_models.py:make_net"}, ExperimentError),
+        ({"factory": "their_models:make_of_width"}, ExperimentError),
+        ({"factory": "their_models:make_dict"}, ComponentFailure),
     ],
 )
 def test_mistakes_are_told(bed, workload, parameters, kind) -> None:
@@ -131,6 +148,7 @@ def test_weights_that_cannot_be_trusted_or_do_not_fit(bed, workload, tmp_path) -
     torch.save({"1.weight": torch.zeros(2, 2)}, tmp_path / "shape.pt")
     torch.save({"other": torch.zeros(1)}, tmp_path / "other.pt")
     torch.save([1, 2], tmp_path / "list.pt")
+    (tmp_path / "short.pt").write_bytes(b"junk")
     for name in (
         "cut.pt",
         "cut.safetensors",
@@ -138,6 +156,7 @@ def test_weights_that_cannot_be_trusted_or_do_not_fit(bed, workload, tmp_path) -
         "shape.pt",
         "other.pt",
         "list.pt",
+        "short.pt",
     ):
         with refused(DataError):
             bed.classifier(own(weights=name), workload)
@@ -155,6 +174,14 @@ def test_a_monitor_of_hidden_layers_on_a_black_box_is_the_users_mistake(bed, wor
     with refused(UserError):
         bed.fit(["odin"], classifier, workload)
     assert bed.fit(["max-softmax"], classifier, workload)[0].nbytes == 0
+
+
+def test_a_network_without_a_linear_layer_is_told_how_to_name_its_last_hidden_one(bed, workload) -> None:
+    classifier = bed.classifier(own(factory="their_models:make_headless"), workload)
+    with refused(UserError):
+        bed.fit(["oob"], classifier, workload)
+    named = bed.classifier(own(factory="their_models:make_headless", last_hidden="2"), workload)
+    assert bed.fit(["oob"], named, workload)
 
 
 def test_a_module_that_gives_probabilities_already_is_refused(bed, workload) -> None:

@@ -82,7 +82,7 @@ def test_a_class_of_equal_points_has_one_gaussian(small) -> None:
 
 def test_a_fit_that_does_not_settle_is_counted(small, monkeypatch) -> None:
     monkeypatch.setattr(
-        "monitors.mixtures.GaussianMixture", lambda *a, **k: GaussianMixture(*a, max_iter=1, **k)
+        "sklearn.mixture.GaussianMixture", lambda *a, **k: GaussianMixture(*a, max_iter=1, **k)
     )
     monitor = GaussianMixtures(components=3).fit(small.material, small.classifier)
     assert monitor.notes()["classes_unsettled"] > 0

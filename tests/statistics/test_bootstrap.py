@@ -662,3 +662,8 @@ def test_refuses_arrays_of_other_lengths():
 def test_refuses_a_missing_group():
     with refused(DataError):
         Resampling(2, group=np.array(["a", None], dtype=object))
+
+
+def test_a_single_group_tells_no_difference():
+    single = Resolution(fewest=1, replicates=2000, monitors=3, alpha=0.05)
+    assert (single.floor, single.enough) == (1.0, False)

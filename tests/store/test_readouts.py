@@ -18,8 +18,6 @@ from farm.store.files import signed
 from farm.store.readouts import TIME_COLUMNS, Readouts
 from farm.testing import make_readouts
 from farm.testing.fakes import FakeFaultload, FakeMonitor, TinyModel, TinySource
-from tests.campaign.made_campaigns import make_campaign
-from tests.comparing.made_runs import make_run
 from tests.wording import refused, same_text
 
 DATA = ("instances.parquet", "alarms.parquet", "layer-0-last-hidden.npy", "pictures.npy", "pictures.json")
@@ -311,14 +309,3 @@ def test_monitors_are_fitted_by_name_with_an_alias_and_a_calibration_of_their_ow
     assert [m.calibration.asked_acceptance for m in (one, other, fake)] == [0.8, 0.9, 0.9]
     with refused(ExperimentError):
         bed.fit([{"name": "never", "calibration": {"accept": 0.8}}], classifier, workload)
-
-
-def test_all_runs_logs_and_cells_are_read_at_once(tmp_path):
-    run = make_run()
-    folder = run.save(tmp_path / "run")
-    log = tmp_path / "drive.csv"
-    run.alarms.merge(run.instances, on="position").drop(columns="position").to_csv(log, index=False)
-    make_campaign(tmp_path / "campaign")
-    loaded = Readouts.load_all(folder, log, tmp_path / "campaign")
-    assert [len(each.alarms) for each in loaded[:2]] == [len(run.alarms)] * 2
-    assert len(loaded) == 2 + len(list((tmp_path / "campaign" / "cells").iterdir())) > 3

@@ -256,7 +256,7 @@ def test_a_refusal_does_not_hide_behind_the_cache(root, tmp_path) -> None:
 
 # Bad input ---------------------------------------------------------------------------------------------
 
-EXPECTED = "expected one still image, grey or RGB, 8 bits a channel"
+EXPECTED = "expected one still image, grey or RGB, 8 bits a channel: convert it, or take it out"
 
 
 @pytest.mark.parametrize(

@@ -380,6 +380,11 @@ def test_a_single_array_under_the_wrong_name_is_told(tmp_path, arrays):
         load(str(tmp_path / "x.npz"))
 
 
+def test_a_folder_in_its_place_is_told(tmp_path):
+    with refused(DataError):
+        load(str(tmp_path))
+
+
 def test_real_signs_keep_their_tracks_together_and_lose_their_copies(data_folder):
     path = data_folder / "gtsrb.npz"
     if not path.is_file():

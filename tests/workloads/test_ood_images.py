@@ -184,6 +184,11 @@ def test_an_index_without_labels_is_no_id_data(tmp_path):
         Table(path=str(tmp_path / "index.csv")).load(Context())
 
 
+def test_an_index_without_a_line_of_names_is_told_so(tmp_path):
+    with refused(DataError):
+        table(tmp_path, "a.png", "b.png")
+
+
 # What serves as ever -----------------------------------------------------------------------------------
 
 

@@ -345,7 +345,7 @@ def test_all_that_is_wrong_is_told_at_once(frame, write) -> None:
         "'images/gone.png' in index.csv, line 2, 'nowhere/1.png' in index.csv, line 3",
         "split that is none of train, validation, test: 'tran' in index.csv, line 7",
         "empty label: index.csv, line 8",
-        "listed twice: images/7.png",
+        "listed twice (take one of the rows out): images/7.png",
     ):
         assert part in told
 

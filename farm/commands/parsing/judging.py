@@ -64,6 +64,7 @@ def add_judging(commands: Commands) -> None:
     compare.add_argument(
         "--cd", metavar="FILE", help="draw the critical-difference diagram (.svg, .png or .pdf)"
     )
+    compare.add_argument("--out", metavar="DIR", help="keep what was found in a new folder, for farm.load")
     compare.add_argument("--latex", action="store_true", help="the same as --format latex")
     compare.add_argument(
         "--table",

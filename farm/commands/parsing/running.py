@@ -103,10 +103,22 @@ def add_try(commands: Commands) -> None:
             f"--{name}", type=float, nargs="+", metavar="X", help=f"the {name} a channel it was trained with"
         )
     tried.add_argument(
-        "--monitor", action="append", default=[], metavar="NAME", help="only these; may be repeated"
+        "--outputs",
+        choices=("logits", "probabilities"),
+        help="what the network gives, of a file (default: logits)",
     )
     tried.add_argument(
-        "--name", default="try", metavar="N", help="what to call all that is written (default: try)"
+        "--monitor",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these, by name or as '{name: ..., parameter: ...}'; may be repeated",
+    )
+    tried.add_argument(
+        "--name",
+        metavar="N",
+        help="what to call all that is written: N.yaml, N.html, N-figures and runs/N (default: try, or the "
+        "first free of try-2, ...)",
     )
     tried.add_argument("--seed", type=int, default=0, metavar="N", help="the seed (default: 0)")
     tried.add_argument(
@@ -116,7 +128,12 @@ def add_try(commands: Commands) -> None:
     formatted(tried, ("table", "json"))
 
     init = command(
-        commands, "init", "farm.commands.try_out:init", "write an experiment of what lies in a folder"
+        commands, "init", "farm.commands.init:init", "write an experiment of what lies in a folder"
+    )
+    init.description = (
+        "Write an experiment, with a comment at each key, from what lies in a folder: images (a folder a "
+        "class, .npz, .csv, .parquet), images without classes to be novel, a network (.onnx, .pt2, or a .py "
+        "file with weights). Nothing is run."
     )
     init.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where to look (default: here)")
     init.add_argument(

@@ -22,7 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from farm.errors import ExperimentError
-from farm.registry import HOME, OUR_PACKAGES, installed
+from farm.registry import HOME, OUR_PACKAGES, installed, lies_below
 from farm.store.files import json_digest
 from farm.store.identity.memory import State, default_memory, recall, remember, settled, states_of
 from farm.store.identity.source import read_source
@@ -141,7 +141,7 @@ def _followed(
         if module.partition(".")[0] not in sys.stdlib_module_names:
             raise ExperimentError(
                 f"module '{module}' is not there; expected it to be installed, or to lie in "
-                f"{folder.absolute()}"
+                f"{folder.absolute()}{lies_below(module.partition('.')[0])}"
             )
     known = walk.result()
     if settled(known.seen.values()):

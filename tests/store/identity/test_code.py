@@ -242,6 +242,13 @@ def test_a_module_that_is_asked_for_must_be_there(tmp_path, name) -> None:
         code_digest([name], tmp_path)
 
 
+def test_a_package_in_a_folder_below_is_told_with_what_to_do(tmp_path, monkeypatch) -> None:
+    written(tmp_path, {"far-off/far_off/__init__.py": ""})
+    monkeypatch.chdir(tmp_path)
+    with refused(ExperimentError):
+        code_digest(["far_off.monitor"], tmp_path)
+
+
 def test_a_source_that_cannot_be_read_is_said(tmp_path, monkeypatch) -> None:
     written(tmp_path, {"locked.py": ""})
 

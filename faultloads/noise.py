@@ -1,4 +1,4 @@
-"""Noise of sensors and transmission: independent from pixel to pixel."""
+"""Noise of sensors and transmission: independent from pixel to pixel, and new in every frame."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class GaussianNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         noise = random.normal(*images.shape[1:])
@@ -46,6 +47,7 @@ class ShotNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         photons = at_severity(severity, [60, 25, 12, 5, 3], neutral=60)
@@ -67,6 +69,7 @@ class ImpulseNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         share = at_severity(severity, [0.03, 0.06, 0.09, 0.17, 0.27], neutral=0)
@@ -89,6 +92,7 @@ class SpeckleNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         noise = random.normal(*images.shape[1:])
@@ -113,6 +117,7 @@ class UniformBlend(Transformation):
     """
 
     category = "noise"
+    coherence = "instance"
     reference = "Own: a mixture of the image and noise drawn evenly from black to white"
     origin = "own"
 

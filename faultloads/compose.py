@@ -44,8 +44,8 @@ class Compose(Faultload):
 
     A part with a severity of its own keeps it, and the others take that of the whole, which goes up to the
     highest that all of them have. Where each has its own, or none, the whole has no severity. Of the measures
-    of attacks only a last part's `success` is kept: what comes after an attack may undo it. A part that is new in
-    every frame, such as noise, stays so, however long the draws of the whole last.
+    of attacks only a last part's `success` is kept: what comes after an attack may undo it. A part that is
+    new in every frame, such as noise, stays so, however long the draws of the whole last.
 
     Parameters
     ----------

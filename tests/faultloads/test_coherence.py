@@ -107,11 +107,13 @@ def test_a_draw_lasts_as_long_as_it_is_told_to(name):
 def test_a_drifting_draw_moves_slowly_from_one_to_the_next(name):
     course = rows(6 * DRIFT + 1)
     images = applied(name, "drifting", course)
-    some = np.array([0, 5, 20, 40])
-    check_same(name, applied(name, "drifting", course.at(some)), images[some])
-    whole = np.arange(0, len(course), DRIFT)
-    keys = DrawKeys(np.array([f"time 0:{step}" for step in range(7)]))
-    check_same(name, images[whole], plain(name, course.at(whole), keys))
+    some = course.at(np.array([0, 5, 15, 16, 40, 96]))
+    now, later = (np.array([f"time 0:{step + more}" for step in (0, 0, 0, 1, 2, 6)]) for more in (0, 1))
+    way = np.array([0, 5 / 16, 15 / 16, 0, 0.5, 0])
+    check_same(name, applied(name, "drifting", some), images[some.position])
+    check_same(name, plain(name, some, DrawKeys(now, later, way)), images[some.position])
+    staying = some.at(np.flatnonzero(way == 0))
+    check_same(name, plain(name, staying, DrawKeys(now[way == 0])), images[staying.position])
     near, far = (np.abs(images[step:] - images[:-step]).mean() for step in (1, DRIFT))
     if draws(name):
         assert near < (1.0 if name in FINE else 0.4) * far

@@ -17,14 +17,17 @@ from farm.api import (
     Schedule,
     Transformation,
 )
+from farm.errors import ExperimentError
 from farm.measures.along_time import Episodes
 from farm.run.faults import Fault
 from farm.run.scene import REMEMBERED, Scene
-from farm.run.schedules import Onset, Sequence
+from farm.run.schedules import Onset, Recurring, Sequence
 from farm.run.sources import Sources
+from farm.run.streams import BenchmarkStream
 from farm.run.timed import TimedStream
-from farm.run.timeline import Interval, stretches
+from farm.run.timeline import STRETCH, Interval, stretches
 from farm.testing.fakes import FakeFaultload, tiny_workload
+from tests.wording import refused
 
 BATCH_SIZES = [1, 7, 64]
 
@@ -196,21 +199,16 @@ def test_a_novelty_that_ends_within_an_object_goes_on_with_it_when_it_comes_agai
 # Chance: once for each object that passes --------------------------------------------------------------
 
 
-def ood_objects(schedule, workload, n):
-    """Return of each object that passes whether it is OOD, and how many of its views are."""
+def instances_of(schedule, workload, n):
+    """Return of each instance whether it is OOD, which object it shows, and when its fault came."""
     n_test = len(workload.test)
     targets = FaultTargets(
         workload.test, workload.name, np.arange(n_test), workload.test.labels, np.full(n_test, "noise")
     )
     made = Sources(workload, [Fault(FakeFaultload(), targets)], timed=True)
-    is_ood, held, objects = [], 0, []
-    for rows in Scene(made, schedule, [()], 1, seed=0).rows():
-        is_ood.append(rows.is_ood)
-        objects.append(rows.object)
-        held += len(rows)
-        if held >= n:
-            break
-    return np.concatenate(is_ood)[:n], np.concatenate(objects)[:n]
+    parts = islice(Scene(made, schedule, [()], 1, seed=0).rows(), -(-n // STRETCH))
+    columns = zip(*((rows.is_ood, rows.object, rows.coming[:, 0]) for rows in parts), strict=True)
+    return tuple(np.concatenate(column)[:n] for column in columns)
 
 
 SINGLE = tiny_workload(tracks=(2, 2, 25), frames=1)
@@ -218,7 +216,7 @@ SINGLE = tiny_workload(tracks=(2, 2, 25), frames=1)
 
 def test_chance_never_repeats_along_the_stream():
     """No stretch of the stream is the copy of an earlier one, at any distance."""
-    is_ood, _ = ood_objects(Onset(at=0, share=0.5), SINGLE, 12_000)
+    is_ood, *_ = instances_of(Onset(at=0, share=0.5), SINGLE, 12_000)
     signs = np.where(is_ood, 1.0, -1.0)
     power = np.abs(np.fft.rfft(signs, 2 * len(signs))) ** 2
     alike = np.fft.irfft(power) / len(signs)
@@ -227,17 +225,24 @@ def test_chance_never_repeats_along_the_stream():
 
 
 def test_chance_is_even_along_the_stream():
-    is_ood, _ = ood_objects(Onset(at=0, share=0.25), SINGLE, 40_000)
+    is_ood, *_ = instances_of(Onset(at=0, share=0.25), SINGLE, 40_000)
     parts = is_ood.reshape(40, -1).mean(axis=1)
     assert np.abs(parts - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 1000)
 
 
 @pytest.mark.parametrize("schedule", [Onset(at=0, share=0.3), Sequence(views=5, share=0.3)])
 def test_the_views_of_an_object_are_alike_where_a_fault_stays(schedule):
-    is_ood, objects = ood_objects(schedule, tiny_workload(), 9000)
+    is_ood, objects, _ = instances_of(schedule, tiny_workload(), 9000)
     share = np.bincount(objects, is_ood)[:-1] / np.bincount(objects)[:-1]
     assert set(share) == {0, 1}
     assert abs(share.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / len(share))
+
+
+def test_a_fault_comes_anew_with_each_burst_and_in_a_sequence_with_each_object():
+    is_ood, _, coming = instances_of(Recurring(period=9, burst=4, share=0.5), tiny_workload(), 900)
+    assert coming[is_ood].tolist() == (np.flatnonzero(is_ood) // 9).tolist()
+    is_ood, objects, coming = instances_of(Sequence(views=5, share=0.5), tiny_workload(), 900)
+    assert coming[is_ood].tolist() == objects[is_ood].tolist()
 
 
 # Faults that hold the camera back ----------------------------------------------------------------------
@@ -315,6 +320,11 @@ def test_what_is_shown_again_is_as_dirty_as_it_was_and_dirt_of_now_is_not_seen(b
     plan = [Interval(begin=2, lasting=2), Interval(begin=4, lasting=3), Interval(begin=6, lasting=2)]
     expected = [0, 1, -2, -3, *(-3, -3, -3), -1, 2]
     check_shown(plan, [[DIRT], [FROZEN], [DIRT]], expected)
+
+
+def test_a_camera_is_held_back_in_time_alone():
+    with refused(ExperimentError):
+        BenchmarkStream(HERE, DELAYED)
 
 
 def test_what_chance_holds_back_is_the_same_in_any_batch_and_another_at_each_coming(by_hand):

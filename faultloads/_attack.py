@@ -41,6 +41,7 @@ class Attack(InstanceFault):
     """
 
     category = "adversarial"
+    coherence = "instance"  # whoever attacks does so image by image
     uses_classifier = True
     needs_gradients: ClassVar[bool] = True
 

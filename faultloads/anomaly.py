@@ -209,6 +209,7 @@ class BitFlips(Anomaly):
     """
 
     origin = "own"
+    coherence = "instance"  # other bits are lost in every frame
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         share = at_severity(severity, (0.003, 0.01, 0.03, 0.06, 0.12), neutral=0)

@@ -44,7 +44,8 @@ class Compose(Faultload):
 
     A part with a severity of its own keeps it, and the others take that of the whole, which goes up to the
     highest that all of them have. Where each has its own, or none, the whole has no severity. Of the measures
-    of attacks only a last part's `success` is kept: what comes after an attack may undo it.
+    of attacks only a last part's `success` is kept: what comes after an attack may undo it. A part that is
+    new in every frame, such as noise, stays so, however long the draws of the whole last.
 
     Parameters
     ----------
@@ -118,7 +119,8 @@ class Compose(Faultload):
     ) -> Faulted:
         now = Faulted(images, labels)
         for part in self._parts:
-            now = part.fault.apply(now.images, now.labels, ids, part.at(severity), keys)
+            own = DrawKeys(ids) if part.fault.coherence == "instance" else keys
+            now = part.fault.apply(now.images, now.labels, ids, part.at(severity), own)
         return now._replace(measured={**now.measured, **change_of(images, now.images)})
 
 

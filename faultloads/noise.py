@@ -1,4 +1,4 @@
-"""Noise of sensors and transmission: independent from pixel to pixel."""
+"""Noise of sensors and transmission: independent from pixel to pixel, and new in every frame."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class GaussianNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
     LEVELS: ClassVar = {IMAGENET_C: (0.08, 0.12, 0.18, 0.26, 0.38), CIFAR_10_C: (0.04, 0.06, 0.08, 0.09, 0.1)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
@@ -59,6 +60,7 @@ class ShotNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
     LEVELS: ClassVar = {IMAGENET_C: (60, 25, 12, 5, 3), CIFAR_10_C: (500, 250, 100, 75, 50)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
@@ -87,6 +89,7 @@ class ImpulseNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
     LEVELS: ClassVar = {
         IMAGENET_C: (0.03, 0.06, 0.09, 0.17, 0.27),
         CIFAR_10_C: (0.01, 0.02, 0.03, 0.05, 0.07),
@@ -119,6 +122,7 @@ class SpeckleNoise(ImageNetC):
     """
 
     category = "noise"
+    coherence = "instance"
     LEVELS: ClassVar = {IMAGENET_C: (0.15, 0.2, 0.35, 0.45, 0.6), CIFAR_10_C: (0.06, 0.1, 0.12, 0.16, 0.2)}
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
@@ -144,6 +148,7 @@ class UniformBlend(Transformation):
     """
 
     category = "noise"
+    coherence = "instance"
     reference = "Own: a mixture of the image and noise drawn evenly from black to white"
     origin = "own"
 

@@ -35,6 +35,8 @@ class RobustnessNoise(_Robustness):
     'framework for robustness, Table 12'
     """
 
+    coherence = "instance"  # a sensor's noise is new in every frame
+
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         share = at_severity(severity, [0.2, 0.35, 0.4, 0.45, 0.5], neutral=0)
         return _blended(images, random.uniform(*images.shape[1:]), share)

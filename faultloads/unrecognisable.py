@@ -36,6 +36,7 @@ class Unrecognisable(Transformation):
     """Leaves no class to recognise: the label becomes -1."""
 
     category = "novelty"
+    coherence = "track"  # what it is stays the same for as long as it is seen
     severities = ()
     keeps_meaning = False
 
@@ -73,6 +74,7 @@ class MixedHalves(InstanceFault):
 
     reads_other_instances = True
     category = "novelty"
+    coherence = "track"
     keeps_meaning = False
     reference = HEINDRICH
     origin = ORIGIN

@@ -106,9 +106,8 @@ class PerInstance:
         now = _normal(self._drawn(self._now, *shape))
         if self._later is None or self._way is None:
             return now
-        self._calls = (
-            calls  # what is drifted to is what stands there afterwards: the same draw of another key
-        )
+        # What is drifted to is what stands there afterwards: the same draw of another key.
+        self._calls = calls
         later = _normal(self._drawn(self._later, *shape))
         way = self._way.reshape(-1, *(1 for _ in shape))
         # Any mixture is normal, too; divided by its spread it is standard normal at each instant.
@@ -148,9 +147,8 @@ def _normal(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
 
 @cache
 def _normal_quantiles() -> NDArray[np.float32]:
-    from scipy.special import (
-        ndtri,
-    )  # readouts are judged without it, and loading takes as long as judging some
+    # Only here: readouts are judged without it, and loading takes as long as judging some.
+    from scipy.special import ndtri
 
     quantiles: NDArray[np.float32] = ndtri((np.arange(2**16) + 0.5) / 2**16).astype(np.float32)
     return quantiles

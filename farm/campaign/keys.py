@@ -16,6 +16,7 @@ from farm.api import JSON, ORDERS
 from farm.config.experiment import CalibrationSpec, ComponentSpec, Experiment, MonitorSpec
 from farm.registry import Kind
 from farm.run.fallback import NAMES
+from farm.run.faults import DRIFT
 from farm.store.files import json_digest
 from farm.store.identity import Identities
 from farm.store.run_form import SCHEMA
@@ -107,12 +108,15 @@ class KeyMaker:
                     "severity": spec.severity,
                     "share": spec.share,
                     "both": spec.both,
+                    "coherence": spec.coherence,
+                    "drift": spec.drift or DRIFT,
                 }
                 for spec in experiment.faultload
             ],
             "order": stream.order.name if stream.order.name in ORDERS else self._of("schedule", stream.order),
             "ood_share": stream.ood_share,
             "length": stream.length,
+            "frame_rate": stream.frame_rate,
             "benchmark": None if stream.benchmark is None else self._benchmark(stream.benchmark),
             "seed": experiment.seed,
             "batch_size": experiment.batch_size,

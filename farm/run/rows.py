@@ -80,8 +80,9 @@ class Rows:
             name: np.concatenate([getattr(self, name), getattr(rows, name)]) for name in _COLUMNS
         }
         # Where one part shows other instants, the other shows its own.
-        both = (self.shown, rows.shown)
-        shown = None if both == (None, None) else (self.shown or self).with_next(rows.shown or rows)
+        before = self if self.shown is None else self.shown
+        after = rows if rows.shown is None else rows.shown
+        shown = None if before is self and after is rows else before.with_next(after)
         return replace(self, **joined, shown=shown)
 
     def _with(self, chosen: Callable[[NDArray[Any]], NDArray[Any]]) -> Rows:

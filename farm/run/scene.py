@@ -121,6 +121,7 @@ class _Course:
         """The fault of its latest coming."""
         self._before: list[Instant | None] = [None] * len(named)
         """The last instant before it began."""
+        self._first: Instant | None = None
         self._past: deque[Instant] = deque(maxlen=REMEMBERED)
 
     def over(self, plan: Stretch) -> tuple[list[Instant], list[Instant]]:
@@ -138,6 +139,7 @@ class _Course:
             if self._schedule.each_object:
                 episode = self._episode_of_turn() if acting else -1
             instant = Instant(pool, view, self._position, episode, acting)
+            self._first = self._first or instant
             instants.append(instant)
             shown.append(self._shown(instant))
             self._past.append(instant)
@@ -212,7 +214,7 @@ class _Course:
 
             lag = fault.faultload.lag(since, severity, chance)
             if lag == since + 1:
-                return self._before[interval] or instant
+                return self._before[interval] or self._first or instant  # nothing was before the first
             if lag:
                 return self._past[-min(lag, len(self._past))] if self._past else instant
         return instant

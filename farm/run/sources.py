@@ -254,7 +254,7 @@ class Sources:
     def _show(self, made: _Made, rows: Rows, shown: Rows) -> None:
         """Put in the place of some images what the camera shows instead: another instant of the stream."""
         other = np.flatnonzero(shown.position != rows.position)
-        before = made.images[other]
+        before = self._unfaulted(rows.at(other)).images
         made.images[other] = self._made(shown.at(other)).images
         for name, values in change_of(before, made.images[other]).items():
             made.measured[name][other] = values

@@ -150,9 +150,12 @@ class BenchmarkStream(FromSources):
 def check_untimed(fault: Fault) -> None:
     """Raise where a fault needs a stream with time."""
     who = f"faultload '{fault.faultload.name}'"
-    if fault.coherence in ("episode", "drifting"):
+    # What a classifier is needed for is made once for all instances, each by itself.
+    lasting = ("instance",) if fault.faultload.uses_classifier else ("instance", "track")
+    if fault.coherence not in (None, *lasting):
         raise ExperimentError(
-            f"{who}: coherence is '{fault.coherence}'; in a stream without time expected instance or track"
+            f"{who}: coherence is '{fault.coherence}'; in a stream without time expected "
+            + " or ".join(lasting)
         )
     if fault.faultload.lags:
         raise ExperimentError(

@@ -84,7 +84,7 @@ class Interval:
             grown = np.minimum(grown, (since + 1) / self.rise)
         if self.fall:
             grown = np.minimum(grown, left / self.fall)
-        grown = np.maximum(grown, 0.0)  # before it begins, and after its end
+        grown = np.clip(grown, 0.0, 1.0)
         share = np.where(inside, self.share, 0.0)
         return (share, grown) if self.of == "severity" else (share * grown, np.ones(len(coming)))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
-from farm.api import derived_seed, generator, uniform_by_id
+from farm.api import DrawKeys, PerInstance, derived_seed, generator, uniform_by_id
 
 
 def first(*names):
@@ -59,3 +61,80 @@ def test_numbers_by_id_look_uniform():
     drawn = uniform_by_id(7, "noise", np.arange(4000).astype(str))
     assert abs(drawn.mean() - 0.5) < 0.02
     assert abs(drawn.std() - 12**-0.5) < 0.01
+
+
+# Numbers by keys, which may drift -----------------------------------------------------------------------
+
+
+def drifting(ways, now="now", later="later"):
+    """Return keys on their ways from one draw to another."""
+    n = len(ways)
+    return DrawKeys(np.full(n, now), np.full(n, later), np.array(ways, dtype=float))
+
+
+def numbers(keys):
+    """Return draws of each kind, one after another, by their names."""
+    random = PerInstance(3, "fault", keys)
+    return {
+        "normal": random.normal(3, 4),
+        "uniform": random.uniform(5, low=-1.0, high=2.0),
+        "integers": random.integers(2, 9, 6),
+        "bits": random.bits(7),
+        "last": random.normal(2),
+    }
+
+
+def test_instances_of_one_key_draw_the_same_and_others_do_not():
+    for name, drawn in numbers(DrawKeys(np.array(["a", "b", "a"]))).items():
+        assert np.array_equal(drawn[0], drawn[2]), name
+        assert not np.array_equal(drawn[0], drawn[1]), name
+
+
+def test_a_key_is_what_its_text_says_whether_it_is_one_of_draws_or_an_id():
+    for name, drawn in numbers(np.array(["a", "b"])).items():
+        assert np.array_equal(drawn, numbers(DrawKeys(np.array(["a", "b"])))[name]), name
+
+
+def test_a_drift_begins_at_one_draw_and_ends_at_the_other():
+    at_ends = numbers(drifting([0.0, 1.0]))
+    for name, drawn in numbers(DrawKeys(np.array(["now", "later"]))).items():
+        assert np.array_equal(at_ends[name], drawn), name
+
+
+@pytest.mark.parametrize("way", [0.0, 0.1, 0.37, 0.5, 0.75, 0.99])
+def test_numbers_on_their_way_are_spread_as_those_that_stay(way):
+    """By 200,000 numbers: within four standard deviations of what independent ones have."""
+    n = 200_000
+    random = PerInstance(0, "fault", drifting([way]))
+    normal, uniform = random.normal(n)[0].astype(float), random.uniform(n)[0].astype(float)
+    assert abs(normal.mean()) < 4 / n**0.5
+    assert abs(normal.var() - 1) < 4 * (2 / n) ** 0.5
+    assert kstest(normal[:20_000], "norm").pvalue > 1e-3
+    assert kstest(uniform[:20_000], "uniform").pvalue > 1e-3
+    whole = random.integers(1, 6, n)[0]
+    assert np.abs(np.bincount(whole, minlength=7)[1:] / n - 1 / 6).max() < 4 * (5 / 36 / n) ** 0.5
+
+
+def test_the_nearer_two_instants_are_the_more_alike_are_their_numbers():
+    ways = [0.0, 0.25, 0.5, 0.75]
+    drawn = PerInstance(0, "fault", drifting(ways)).normal(50_000)
+    # Of mixtures (1 - w) x + w y, each divided by its spread.
+    spread = [np.hypot(1 - way, way) for way in ways]
+    for at, way in enumerate(ways):
+        assert np.corrcoef(drawn[0], drawn[at])[0, 1] == pytest.approx((1 - way) / spread[at], abs=0.02)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 0.999)), min_size=1, max_size=6), st.randoms())
+def test_what_drifts_is_the_same_in_any_batch(instances, random):
+    def keys(chosen):
+        now, ways = zip(*chosen, strict=True)
+        return DrawKeys(np.array(now), np.array([f"{key}+" for key in now]), np.array(ways))
+
+    alone = {one: numbers(keys([one])) for one in instances}
+    mixed = random.sample(instances, len(instances))
+    together = keys(mixed)
+    for name, drawn in numbers(together).items():
+        assert drawn.tolist() == [alone[one][name][0].tolist() for one in mixed], name
+        part = numbers(together[: len(mixed) // 2 + 1])[name]
+        assert np.array_equal(part, drawn[: len(mixed) // 2 + 1]), name
+    assert len(together[np.arange(len(mixed)) > 0]) == len(mixed) - 1

@@ -110,6 +110,10 @@ def test_severity_calibration_policy_and_fallback_are_not_parameters():
         {"name": "../up"},
         {"faultload": {"name": "novelty", "severity": "strong"}},
         {"faultload": "novelty", "stream": {"benchmark": "set"}},
+        {"faultload": {"name": "fog", "severity": 3, "coherence": "frame"}},
+        {"faultload": {"name": "fog", "severity": 3, "coherence": "track", "drift": 5}},
+        {"faultload": {"name": "fog", "severity": 3, "coherence": "drifting", "drift": 0}},
+        {"stream": {"frame_rate": 0}},
     ],
 )
 def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes):
@@ -400,6 +404,18 @@ def test_what_monitors_have_of_their_own_is_resolved_where_they_have_it():
 def test_a_resolved_experiment_has_the_parameters_of_its_schedule():
     experiment = parse(stream={"order": {"name": "onset", "at": 5}})
     assert resolved(experiment, {})["stream"]["order"] == {"name": "onset", "at": 5, "share": 1.0}
+
+
+def test_how_long_a_draw_lasts_is_written_where_it_was_said():
+    asked = {"name": "fog", "severity": 3.0, "share": 1.0, "both": False}
+    drifting = {"coherence": "drifting", "drift": 9}
+    for said in ({}, {"coherence": "track"}, drifting):
+        (fault,) = resolved(parse(faultload=asked | said), {})["faultload"]
+        assert {key: fault[key] for key in fault.keys() & {"coherence", "drift"}} == said
+    for stream in ({}, {"frame_rate": 25.0}):
+        assert {"frame_rate": resolved(parse(stream=stream), {})["stream"].get("frame_rate")} == {
+            "frame_rate": stream.get("frame_rate")
+        }
 
 
 def test_what_has_no_effect_is_not_resolved_to_be_refused_later():

@@ -58,7 +58,7 @@ STREAMS: dict[str, Callable[[], Stream]] = {
 def short_stretches() -> Iterator[None]:
     """Have schedules plan a few instances at a time, so that places lie in several of their stretches."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("farm.run.schedules.STRETCH", 48)
+        patch.setattr("farm.run.timeline.STRETCH", 48)
         yield
 
 

@@ -20,17 +20,17 @@ N = 3500
 
 
 def plan(schedule, n=N, seed=0):
-    """Return is_ood, intensity and episode of the first n instances."""
+    """Return share, intensity, coming and episode of the first n instances, where one interval is planned."""
     parts, held = [], 0
     for stretch in schedule.stretches(seed):
-        assert len(stretch.is_ood) == len(stretch.intensity) == len(stretch.episode) > 0
+        assert stretch.share.shape == stretch.intensity.shape == stretch.coming.shape
+        assert stretch.share.shape == (len(stretch.episode), 1)
         parts.append(stretch)
-        held += len(stretch.is_ood)
+        held += len(stretch.episode)
         if held >= n:
             break
-    return tuple(
-        np.concatenate([getattr(p, f) for p in parts])[:n] for f in ("is_ood", "intensity", "episode")
-    )
+    columns = ("share", "intensity", "coming", "episode")
+    return tuple(np.concatenate([getattr(p, name) for p in parts])[:n].reshape(n) for name in columns)
 
 
 EVERY = {
@@ -47,29 +47,23 @@ def test_every_registered_schedule_is_tested_here():
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_the_seed_alone_decides(name):
+def test_the_seed_decides_what_is_drawn_and_nothing_else(name):
     first, again, other = (plan(EVERY[name], seed=seed) for seed in (3, 3, 4))
     for mine, theirs in zip(first, again, strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    assert not np.array_equal(first[0], other[0])
+    assert np.array_equal(first[0], other[0]) == (name != "bursts")
 
 
 # Definitions, one instance at a time ----------------------------------------------------------------------
 
 
-def compare(schedule, expected, *, certain=True, seed=0):
-    """Compare a plan with `expected(i)`: the episode, probability of OOD, and intensity of instance i."""
-    is_ood, intensity, episode = plan(schedule, seed=seed)
+def compare(schedule, expected, *, seed=0):
+    """Compare a plan with `expected(i)`: the episode, share of OOD, and intensity of instance i."""
+    share, intensity, coming, episode = plan(schedule, seed=seed)
     wanted = [expected(i) for i in range(N)]
-    assert episode.tolist() == [one[0] for one in wanted]
-    probability = np.array([one[1] for one in wanted])
-    if certain:
-        assert is_ood[probability == 1].all()
-    assert not is_ood[probability == 0].any()
+    assert episode.tolist() == coming.tolist() == [one[0] for one in wanted]
+    np.testing.assert_allclose(share, [one[1] for one in wanted], rtol=1e-12)
     np.testing.assert_allclose(intensity, [one[2] for one in wanted], rtol=1e-12)
-    # As many as were to be expected, within five standard deviations.
-    spread = np.sqrt((probability * (1 - probability)).sum())
-    assert abs(is_ood.sum() - probability.sum()) <= 5 * spread
 
 
 PLACES = st.integers(0, N)
@@ -101,8 +95,8 @@ def test_a_ramp_of_the_severity_is_ood_from_its_beginning(begin, length, share):
         return (0 if begun else -1), share * begun, min(max((i + 1 - begin) / length, 0), 1)
 
     schedule = Ramp(begin=begin, end=begin + length, of="severity", share=share)
-    assert schedule.ramps_severity
-    assert not Ramp(begin=begin, end=begin + length, of="share").ramps_severity
+    assert schedule.intervals[0].ramps_severity
+    assert not Ramp(begin=begin, end=begin + length, of="share").intervals[0].ramps_severity
     compare(schedule, expected)
 
 
@@ -121,7 +115,7 @@ def test_recurring_faults_are_the_last_part_of_each_period(period, data, share):
 @SOME
 @given(st.integers(1, 2000), st.integers(1, 2000), SHARES, st.integers(0, 3))
 def test_bursts_and_gaps_are_drawn_from_geometric_distributions(gap, burst, share, seed):
-    rng, episodes, number = generator(seed, "stream", "bursts"), [], 0
+    rng, episodes, number = generator(seed, "stream", "bursts", 0), [], 0
     while len(episodes) < N:
         episodes += [-1] * int(rng.geometric(1 / gap)) + [number] * int(rng.geometric(1 / burst))
         number += 1
@@ -133,45 +127,24 @@ def test_bursts_and_gaps_are_drawn_from_geometric_distributions(gap, burst, shar
 
 
 def test_bursts_have_the_lengths_asked_for_on_average():
-    is_ood, _, episode = plan(Bursts(gap=40, burst=15), n=60_000)
+    episode = plan(Bursts(gap=40, burst=15), n=60_000)[-1]
     lengths = np.bincount(episode[episode >= 0])[:-1]
-    gaps = (~is_ood).sum() / len(lengths)
+    gaps = (episode < 0).sum() / len(lengths)
     assert lengths.mean() == pytest.approx(15, rel=0.1)
     assert gaps == pytest.approx(40, rel=0.1)
     assert lengths.min() == 1
     assert lengths.max() > 40
 
 
-@SOME
-@given(st.integers(1, 2000), st.floats(0.01, 1.0), st.integers(0, 3))
-def test_views_of_one_object_are_alike_and_each_faulted_object_is_an_episode(views, share, seed):
-    is_ood, intensity, episode = plan(Sequence(views=views, share=share), seed=seed)
-    chosen = generator(seed, "stream", "objects").random(-(-N // views)) < share
-    numbers = np.cumsum(chosen) - 1
-    assert is_ood.tolist() == [bool(chosen[i // views]) for i in range(N)]
-    assert episode.tolist() == [numbers[i // views] if chosen[i // views] else -1 for i in range(N)]
-    assert (intensity == 1).all()
-    assert Sequence(views=views).objects == views
-    assert Onset(at=1).objects == 1
+def test_in_a_sequence_each_object_that_is_faulted_is_an_episode():
+    share, intensity, coming, _ = plan(Sequence(views=7, share=0.3))
+    assert (set(share), set(intensity), set(coming)) == ({0.3}, {1.0}, {0})
+    assert [(one.views, one.each_object) for one in EVERY.values()] == [(None, False)] * 4 + [(7, True)]
 
 
-# Chance ----------------------------------------------------------------------------------------------------
-
-
-def test_chance_never_repeats_along_the_stream():
-    """No stretch of the stream is the copy of an earlier one, at any distance."""
-    is_ood, _, _ = plan(Onset(at=0, share=0.5), n=12_000)
-    signs = np.where(is_ood, 1.0, -1.0)
-    power = np.abs(np.fft.rfft(signs, 2 * len(signs))) ** 2
-    alike = np.fft.irfft(power) / len(signs)
-    # Of independent draws, each of these has a standard deviation of at most 1 / sqrt(12,000).
-    assert np.abs(alike[1 : len(signs)]).max() < 0.1
-
-
-def test_chance_is_even_along_the_stream():
-    is_ood, _, _ = plan(Onset(at=0, share=0.25), n=40_000)
-    parts = is_ood.reshape(40, -1).mean(axis=1)
-    assert np.abs(parts - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 1000)
+def test_what_comes_again_chooses_its_faults_anew():
+    again = {name for name, one in EVERY.items() if one.intervals[0].comes_again}
+    assert again == {"recurring", "bursts"}
 
 
 # Parameters -------------------------------------------------------------------------------------------
@@ -213,11 +186,11 @@ def test_wrong_parameters_are_told():
 
 
 def test_the_outermost_parameters_are_taken():
-    assert plan(Onset(at=0), n=1)[0].tolist() == [True]
-    assert plan(Ramp(begin=0, end=1), n=1)[0].tolist() == [True]
-    assert plan(Recurring(period=2, burst=1), n=4)[0].tolist() == [False, True] * 2
-    assert plan(Bursts(gap=1, burst=1), n=4)[0].tolist() == [False, True] * 2
-    assert plan(Sequence(views=1, share=1), n=2)[0].tolist() == [True, True]
+    assert plan(Onset(at=0), n=1)[0].tolist() == [1]
+    assert plan(Ramp(begin=0, end=1), n=1)[0].tolist() == [1]
+    assert plan(Recurring(period=2, burst=1), n=4)[0].tolist() == [0, 1] * 2
+    assert plan(Bursts(gap=1, burst=1), n=4)[0].tolist() == [0, 1] * 2
+    assert plan(Sequence(views=1, share=1), n=2)[0].tolist() == [1, 1]
 
 
 def test_what_is_not_said_has_a_value_of_its_own():

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count, islice, pairwise
 
 import numpy as np
 import pytest
 
-from farm.api import NO_ANSWER, Context, FaultContext, FaultTargets, Schedule, Stretch, generator
+from farm.api import (
+    NO_ANSWER,
+    Context,
+    FaultContext,
+    FaultTargets,
+    IntervalFaults,
+    Schedule,
+    Stretch,
+    generator,
+)
 from farm.run.faults import Fault
-from farm.run.schedules import Onset, Recurring, Sequence
+from farm.run.schedules import Bursts, Onset, Recurring, Sequence
 from farm.run.timed import TimedStream
 from farm.testing.fakes import FakeFaultload, tiny_workload
 
 
 class Plan(Schedule):
-    """A schedule of stretches that a test chose, over and over."""
+    """A schedule of intervals that a test wrote as texts, one behind another and over and over."""
 
-    def __init__(self, *, text: str = "", objects: int = 1) -> None:
-        self._text, self.objects = text, objects
+    def __init__(self, *, texts, share=1.0, views=None) -> None:
+        self._there = np.array([[letter == "x" for letter in text] for text in texts]).T
+        self._share, self.views = share, views
+        self.intervals = [IntervalFaults()] * len(texts)
 
     def stretches(self, seed):
-        is_ood = np.array([letter == "x" for letter in self._text])
-        while True:
-            yield Stretch(is_ood, np.ones(len(is_ood)), np.where(is_ood, 0, -1))
+        n = len(self._there)
+        for number in count():
+            coming = np.where(self._there, number, -1)
+            episode = np.where(self._there.any(axis=1), number, -1)
+            yield Stretch(self._share * self._there, np.ones((n, len(self.intervals))), coming, episode)
 
 
 @pytest.fixture(scope="module")
@@ -38,72 +51,122 @@ def workload():
     return replace(made, test=replace(test, groups=groups))
 
 
-def faults_on(workload, shares):
-    """Make faults that act on different parts of the test split, in an order of their own."""
+def faults_on(workload, shares, changes=0):
+    """Make faults that bring parts of the test split in orders of their own; the last `changes` do not."""
     n, made = len(workload.test), []
     for number, share in enumerate(shares):
         indices = np.arange(number, n, 2)[::-1].copy()
+        if number >= len(shares) - changes:
+            indices = np.arange(n)
         labels, category = np.full(len(indices), NO_ANSWER), np.full(len(indices), "noise")
         targets = FaultTargets(workload.test, workload.name, indices, labels, category)
         made.append(Fault(FakeFaultload(name=f"fault{number}"), targets, None, share))
     return made
 
 
-def expected_ids(workload, faults, schedule, seed):
-    """Return the ids of the stream for ever, one by one."""
-    test, views = workload.test, schedule.objects
-    places = [list(range(len(test))), *(fault.targets.indices.tolist() for fault in faults)]
-
-    def passes(number):
-        """Return (place in the split, visit) of a source's instances for ever."""
-        own = places[number]
-        for turn in count():
-            rng = generator(seed, "stream", "pass", number, turn)
-            if views == 1:
-                yield from ((own[i], turn) for i in rng.permutation(len(own)))
-                continue
-            names = sorted({str(test.groups[i]) for i in own})
-            for which in rng.permutation(len(names)):
-                track = [i for i in own if test.groups[i] == names[which]]
+def passing(workload, places, views, number, seed):
+    """Return (place in the split, visit, whether it is its object's last view) of a source for ever."""
+    test = workload.test
+    names = sorted({str(test.groups[i]) for i in places})
+    for turn in count():
+        rng = generator(seed, "stream", "pass", number, turn)
+        for which in rng.permutation(len(names)):
+            track = [i for i in places if test.groups[i] == names[which]]
+            if views is None:
+                shown = [(i, turn) for i in track]
+            else:
                 start = int(rng.integers(0, max(len(track) - views, 0) + 1))
-                shown = track[start : start + views]
-                for view in range(views):
-                    yield shown[view % len(shown)], turn * views + view // len(shown)
+                part = track[start : start + views]
+                shown = [(part[view % len(part)], turn * views + view // len(part)) for view in range(views)]
+            for here, after in pairwise([*shown, None]):
+                yield *here, after is None
 
-    queues = [passes(number) for number in range(len(places))]
-    total = sum(fault.share for fault in faults)
-    for number, plan in enumerate(schedule.stretches(seed)):
-        chance = generator(seed, "stream", "which fault", number).random(len(plan.is_ood))
-        for i, is_ood in enumerate(plan.is_ood):
-            drawn, source = chance[i - i % views], 0
-            if is_ood:
-                reached, source = 0.0, 1
-                for fault in faults[:-1]:
-                    reached += fault.share / total
-                    source += drawn >= reached
-            place, visit = next(queues[source])
-            again = f"~{visit}" if visit else ""
-            fault = f"|{faults[source - 1].faultload.name}" if source else ""
-            yield f"{test.ids[place]}{fault}{again}"
+
+def planned(schedule, seed):
+    """Return (shares, comings) of the intervals, instance by instance."""
+    for plan in schedule.stretches(seed):
+        yield from zip(plan.share.tolist(), plan.coming.tolist(), strict=True)
+
+
+def expected_ids(workload, faults, mixed, named, schedule, seed):
+    """Return the ids of the stream for ever, one by one; the first `mixed` faults are the experiment's."""
+    everything = list(range(len(workload.test)))
+    own = [fault.targets.indices.tolist() for fault in faults]
+    queues = {0: passing(workload, everything, schedule.views, 0, seed)}
+    for number, places in enumerate(own, 1):
+        if places != everything:
+            queues[number] = passing(workload, places, schedule.views, number, seed)
+    drawn = (generator(seed, "stream", name) for name in ("chance", "which fault"))
+    chances, whiches = (rng.random((5000, len(named))) for rng in drawn)
+
+    def one_of_them(which):
+        borders = np.cumsum([fault.share for fault in faults[:mixed]]) / sum(f.share for f in faults[:mixed])
+        return 1 + sum(which >= border for border in borders[:-1])
+
+    turn, over = -1, True
+    for shares, comings in planned(schedule, seed):
+        turn += over
+        acting = []
+        for interval, numbers in enumerate(named):
+            if comings[interval] < 0 or chances[turn, interval] >= shares[interval]:
+                continue
+            if numbers:
+                acting += numbers
+            elif schedule.intervals[interval].comes_again:
+                rng = generator(seed, "stream", "which fault", interval, comings[interval])
+                acting.append(one_of_them(rng.random()))
+            else:
+                acting.append(one_of_them(whiches[turn, interval]))
+        brings = [number for number in acting if number in queues][:1]
+        acting = brings + [number for number in acting if number not in queues]
+        place, visit, over = next(queues[brings[0] if brings else 0])
+        names = "".join(f"|{faults[number - 1].faultload.name}" for number in acting)
+        yield f"{workload.test.ids[place]}{names}" + (f"~{visit}" if visit else "")
 
 
 CASES = {
     "onset": Onset(at=20, share=0.7),
-    "recurring": Recurring(period=7, burst=3),
+    "recurring": Recurring(period=17, burst=8),
+    "bursts": Bursts(gap=11, burst=9, share=0.6),
     "sequence": Sequence(views=3, share=0.4),
     "long views": Sequence(views=9, share=0.4),
-    "few at a time": Plan(text="x.xx..x", objects=1),
-    "stretches that end within an object": Plan(text="xxx...xxxx", objects=3),
+    "few at a time": Plan(texts=["x.xx..x"]),
+    "stretches that end within an object": Plan(texts=["xxx...xxxx"], share=0.5, views=3),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("shares", [(1,), (1, 3), (2, 1, 1)], ids=len)
-def test_instances_come_as_they_are_documented_to(workload, name, shares):
-    faults = faults_on(workload, shares)
+@pytest.mark.parametrize(
+    ("shares", "changes"),
+    [((1,), 0), ((1, 3), 0), ((2, 1, 1), 0), ((1,), 1), ((2, 1, 1), 1), ((2, 1, 1), 3)],
+    ids=lambda value: str(value),
+)
+def test_instances_come_as_they_are_documented_to(workload, name, shares, changes):
+    faults = faults_on(workload, shares, changes)
     stream = TimedStream(workload, *faults, schedule=CASES[name], length=1500, seed=4)
     ids = [one for batch in stream.batches(64) for one in batch.ids.tolist()]
-    assert ids == list(islice(expected_ids(workload, faults, CASES[name], 4), 1500))
+    assert ids == list(islice(expected_ids(workload, faults, len(faults), [()], CASES[name], 4), 1500))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6])
+@pytest.mark.parametrize("views", [None, 4])
+def test_intervals_side_by_side_come_as_they_are_documented_to(workload, share, views):
+    """The second brings images and changes them, the third brings others, which wait for the second's end."""
+    faults = faults_on(workload, (1, 2, 1, 1, 1), changes=2)
+    texts = ["xxxxxxx.....", ".....xxxx...", "....xxxxxx..", ".xx.......xx"]
+    schedule = Plan(texts=texts, share=share, views=views)
+    named = [(), (3, 4), (1, 5), (4,)]
+    stream = TimedStream(
+        workload,
+        *faults[:2],
+        schedule=schedule,
+        named=[[faults[number - 1] for number in numbers] for numbers in named],
+        length=1500,
+        seed=4,
+    )
+    ids = [one for batch in stream.batches(64) for one in batch.ids.tolist()]
+    assert ids == list(islice(expected_ids(workload, faults, 2, named, schedule, 4), 1500))
+    assert any(one.count("|") == 3 for one in ids)
 
 
 def test_a_source_comes_whole_before_any_of_it_comes_again_also_of_a_fault(workload):

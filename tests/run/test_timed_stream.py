@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import islice
 
 import numpy as np
@@ -11,13 +11,14 @@ import pytest
 
 from farm import registry
 from farm.api import Batch, Context, FaultContext
-from farm.errors import ExperimentError
+from farm.errors import ExperimentError, ParameterError
 from farm.run.builder import make_order
 from farm.run.faults import Fault
 from farm.run.schedules import Onset, Ramp, Recurring, Sequence
 from farm.run.streams import BenchmarkStream
 from farm.run.testbed import Testbed
 from farm.run.timed import TimedStream
+from farm.run.timeline import STRETCH
 from farm.testing.fakes import FakeFaultload, TinyModel, TinySource
 from tests.wording import refused
 
@@ -100,22 +101,60 @@ def test_several_faults_come_in_their_shares(tiny, context):
 
 def test_an_endless_stream_keeps_no_memory(tiny, context):
     stream = TimedStream(tiny, fault(context), schedule=Recurring(period=9, burst=4))
-    batches = stream.batches(64)
-    for _ in islice(batches, 100):
-        pass
+    assert stream.length is None
+    batches, whole = stream.batches(64), STRETCH // 64
     tracemalloc.start()
+    # What is planned ahead and what is remembered is there after some whole stretches, and stays as large.
+    for _ in islice(batches, 8 * whole):
+        pass
     before, _ = tracemalloc.get_traced_memory()
-    for _ in islice(batches, 300):
+    for _ in islice(batches, 16 * whole):
         pass
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert stream.length is None
-    assert grown < 300_000
+    assert grown < 2 * 16 * STRETCH, "whatever is kept of an instance, or of an object, is more than 2 bytes"
 
 
 def test_time_without_a_fault_is_refused(tiny):
     with refused(ExperimentError):
         TimedStream(tiny, schedule=Onset(at=3))
+
+
+def test_a_fault_that_no_interval_has_room_for_is_refused(tiny, context):
+    with refused(ExperimentError):
+        TimedStream(tiny, fault(context), schedule=Onset(at=3), named=[[fault(context, name="own")]])
+
+
+@pytest.mark.parametrize("coherence", ["episode", "drifting"])
+def test_a_draw_that_lasts_in_time_needs_a_stream_with_time(tiny, context, coherence):
+    lasting = replace(fault(context), coherence=coherence)
+    for arguments in ({}, {"everywhere": [lasting]}):
+        with refused(ExperimentError):
+            BenchmarkStream(tiny, *([] if arguments else [lasting]), **arguments)
+
+
+def test_without_time_an_attack_draws_for_each_instance(tiny, context):
+    rule = registry.faultload("square-attack", queries=5)
+    attack = Fault(rule, rule.prepare(context), coherence="track")
+    with refused(ExperimentError):
+        BenchmarkStream(tiny, attack)
+    assert BenchmarkStream(tiny, replace(attack, coherence="instance")).n_ood == len(tiny.test)
+
+
+def test_a_rate_of_frames_needs_a_stream_with_time(tiny, classifier):
+    with refused(ExperimentError):
+        Testbed().stream(tiny, classifier, frame_rate=25.0)
+    with refused(ParameterError):
+        TimedStream(tiny, schedule=Onset(at=3), frame_rate=0)
+
+
+def test_a_fault_on_both_stays_as_it_is_for_the_whole_stream(tiny, context):
+    dead = registry.faultload("dead-columns", value=0.0)
+    dead = Fault(dead, dead.prepare(context), 3)
+    stream = TimedStream(tiny, fault(context), schedule=Recurring(period=9, burst=4), everywhere=[dead])
+    columns = (first(stream, 200)["images"] == 0).all(axis=(1, 2))
+    assert columns[0].any()
+    assert (columns == columns[0]).all()
 
 
 def test_an_endless_stream_leaves_no_readouts(tiny, classifier, context):

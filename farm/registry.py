@@ -35,6 +35,12 @@ BASES: Mapping[Kind, type[api.Component]] = {
     "monitor": api.Monitor,
     "policy": api.Policy,
 }
+PLAIN: Mapping[Kind, str] = {
+    "monitor": "; a function that gives scores: {{name: callable, function: {0}}}",
+    "model": "; a torch module: {{name: module, factory: {0}}}; a function from images to probabilities: "
+    "{{name: function, function: {0}}}",
+}
+"""How to say what is no plug-in, but will do."""
 OURS = "farm-testbed"
 OUR_PACKAGES = ("farm", "monitors", "models", "faultloads")
 FORMS = {
@@ -126,8 +132,11 @@ def component_class(kind: Kind, name: str) -> type[api.Component]:
         target, ours = known[name].target, known[name].owner == OURS
     found = import_target(target, f"{kind} '{name}'", ours=ours)
     if not (isinstance(found, type) and issubclass(found, BASES[kind])):
+        what = "a function" if inspect.isroutine(found) else repr(found)
+        plain = callable(found) and not (isinstance(found, type) and issubclass(found, api.Component))
+        hint = PLAIN.get(kind, "").format(name) if plain else ""
         base = BASES[kind].__name__
-        raise ExperimentError(f"{kind} '{name}' is {found!r}; expected a subclass of farm.api.{base}")
+        raise ExperimentError(f"{kind} '{name}' is {what}; expected a subclass of farm.api.{base}{hint}")
     return found
 
 
@@ -157,7 +166,8 @@ def import_target(target: str, what: str, *, ours: bool = False) -> Any:
         why = one_line(error)
         if isinstance(error, ModuleNotFoundError) and error.name == (first := module_name.partition(".")[0]):
             own = _own_modules()
-            hint = lies_below(first) or (f"; {suggestion(first, own)}" if own else "")
+            put = suggestion(first, own) if own else f"put {first}.py here or beside the experiment"
+            hint = lies_below(first) or f"; {put}"
             why = f"there is no such module{hint}"
         raise ExperimentError(f"{what}: cannot import '{module_name}': {why}") from error
     try:
@@ -214,6 +224,8 @@ def make(
     for parameter in parameters:
         if parameter not in known:
             hint = suggestion(parameter, [*known, *other_keys])
+            if parameter == "path" and "workload" in known:
+                hint = f"it is the workload's: workload: {{name: folder, path: {parameters[parameter]}}}"
             raise ParameterError(f"{kind} '{name}' has no parameter '{parameter}'; {hint}")
     missing = [n for n, p in known.items() if p.default is inspect.Parameter.empty and n not in parameters]
     if missing:

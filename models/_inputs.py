@@ -60,6 +60,10 @@ def preprocessing(
     for name, values in (("mean", mean), ("std", std)):
         if values is not None and len(values) not in (1, task.shape[0]):
             raise ParameterError(f"{name} has {len(values)} values; expected one a channel: {task.shape[0]}")
+        if values is not None and max(values) > 1:
+            raise ParameterError(
+                f"{name} is {list(values)!r}; images come in [0, 1]: divide by 255 what counts to 255"
+            )
     if std is not None and min(std) <= 0:
         raise ParameterError(f"std is {list(std)!r}; expected numbers above 0")
     return Preprocessing(mean, std, size)
@@ -90,7 +94,8 @@ def check_input(
     if len(declared) != 4:
         raise DataError(f"{what} takes {len(declared)} dimensions ({shown}); expected N x C x H x W")
     if any(n is not None and n != m for n, m in zip(declared[1:], given, strict=True)):
-        hint = "; set size to resize them" if declared[1] in (None, channels) else ""
+        takes = [n or m for n, m in zip(declared[2:], given[1:], strict=True)]
+        hint = f"; set size: {takes} to resize them" if declared[1] in (None, channels) else ""
         raise DataError(
             f"{what} takes {shown} (N x C x H x W), but images of workload '{task.name}' come as "
             f"{' x '.join(map(str, given))}{hint}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Features, FitData, FloatArray, State, StrArray, check_number, generator
+from farm.api import JSON, Features, FitData, FloatArray, State, StrArray, check_number, generator
 from monitors._layer import LayerMonitor
 
 Points = NDArray[np.float32]
@@ -37,6 +39,14 @@ class Nearest(LayerMonitor):
         self._bank: Points = np.ascontiguousarray(state["points"], dtype=np.float32)
         self._count = min(self._k, len(self._bank))
         self._names = state["ids"].astype(np.uint8, copy=False)
+
+    def notes(self) -> Mapping[str, JSON]:
+        """A warning where `k` reaches beyond the images of one class."""
+        of_class = len(self._bank) / len(self.classifier.classes)
+        if self._k <= of_class:
+            return {}
+        there = f"k is {self._k}, and {of_class:.3g} training images a class are kept"
+        return {"warning": f"{there}: neighbours are of other classes too; set a smaller k"}
 
     def _order(self, own: Points) -> NDArray[np.intp]:
         """Return the points by how alike they are to this one, the nearest first."""

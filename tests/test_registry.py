@@ -134,6 +134,11 @@ def test_a_name_of_another_kind_is_not_known():
         registry.workload("odin")
 
 
+def test_a_path_of_images_belongs_to_the_workload():
+    with refused(ParameterError):
+        registry.faultload("novelty", path="letters")
+
+
 def test_an_unknown_parameter_gets_a_suggestion():
     with refused(ParameterError):
         registry.monitor("oob", clustres=3)
@@ -278,9 +283,10 @@ def test_a_users_module_of_a_packages_name_is_told_that_the_name_is_taken(packag
 @pytest.mark.parametrize(
     "target", ["farm.testing.fakes:FakeFaultload", "farm.testing.fakes:tiny_workload", "math:pi"]
 )
-def test_what_is_no_monitor_is_told(target):
+@pytest.mark.parametrize("kind", ["monitor", "model"])
+def test_what_is_no_component_of_a_kind_is_told(kind, target):
     with refused(ExperimentError):
-        registry.component_class("monitor", target)
+        registry.component_class(kind, target)
 
 
 def test_a_module_that_is_not_there_is_told():

@@ -201,9 +201,8 @@ class Faultload(Component, ABC):
 
 def _resized(split: Split, workload: Workload) -> str:
     channels, height, width = workload.shape
-    if split.images.shape[0] == channels:
-        return f": give their workload size: [{height}, {width}], or save arrays of that size"
-    return f": give their workload size: [{height}, {width}] and channels: {channels}, or save such arrays"
+    more = "" if split.images.shape[0] == channels else f" and channels: {channels}"
+    return f": a folder or an index takes size: [{height}, {width}]{more}; arrays have to be saved so"
 
 
 class Transformation(Faultload):

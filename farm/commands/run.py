@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
     images = ", ".join(f"{n:,} {split}" for split, n in data["images"].items())
     size = " x ".join(map(str, data["shape"]))
     yield f"experiment '{found['name']}': a dry run; nothing is trained, and no run is written"
-    yield f"  images      {data['name']}: {images}; {size} each"
+    yield f"  images      {data['name']}: {images}; {size} each{_copies(data['notes'])}"
     names = [*data["classes"][:5], *(["..."] if len(data["classes"]) > 5 else [])]
     yield f"  classes     {len(data['classes'])}: {', '.join(names)}"
     yield f"  classifier  {found['classifier']['name']}"
@@ -118,10 +118,7 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
         ood = "" if "n_ood" not in stream else f", {stream['n_ood']:,} of them OOD"
         yield f"  stream      {length:,} instances{ood}"
         for fault in stream.get("faults", ()):
-            dropped = fault.get("notes", {}).get("copies_dropped")
-            yield f"              {fault['name']} of {fault['targets']}" + (
-                f": {dropped} copies dropped" if dropped else ""
-            )
+            yield f"              {fault['name']} of {fault['targets']}{_copies(fault.get('notes', {}))}"
     if estimate["seconds"] is None:
         yield "  time        the classifier's passes cannot be told yet"
     else:
@@ -132,6 +129,11 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
             f"for what the classifier gives monitors to fit on{place}"
         )
     yield from (f"  not told    {each}" for each in found["not_told"])
+
+
+def _copies(notes: Mapping[str, Any]) -> str:
+    dropped = notes.get("copies_dropped")
+    return f"; copies dropped: {dropped:,}" if dropped else ""
 
 
 def _refuse(options: argparse.Namespace, misplaced: Sequence[str], told: str) -> None:

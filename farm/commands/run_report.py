@@ -24,7 +24,7 @@ class RunReport:
     answers: Sequence[Answer]
     """One a category of faults."""
     warnings: Sequence[str]
-    """Signs that the classifier is not what was meant."""
+    """Signs that the classifier is not what was meant, and what monitors warn of in their notes."""
     records: Sequence[Record]
 
     @classmethod
@@ -33,7 +33,9 @@ class RunReport:
         judged = JudgedRun.of(readouts.instances, readouts.alarms, {**readouts.run, "folder": str(folder)})
         found = answers(sets_of([judged]), confidence=plain_confidence([readouts.run]))
         found.sort(key=lambda each: each.monitor is None)  # what nothing is known of comes last
-        return cls(found, classifier_warnings(judged.table), judged.records)
+        notes = [(note["name"], note.get("notes") or {}) for note in readouts.run["monitors"]]
+        of_monitors = [f"{name}: {own['warning']}" for name, own in notes if own.get("warning")]
+        return cls(found, [*classifier_warnings(judged.table), *of_monitors], judged.records)
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON."""

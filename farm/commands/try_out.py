@@ -107,7 +107,9 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     workload = workload_spec(options.id)
     classifier = classifier_spec(options.model, options.weights) | _given(options, "mean", "std", "outputs")
     (workload if workload["name"] in RESIZING else classifier).update(_given(options, "size"))
-    values = first_experiment(workload, classifier, [workload_spec(place) for place in options.ood])
+    workload |= _given(options, "copies")
+    ood = dict.fromkeys(map(Path, options.ood))  # a set that is named twice would count twice
+    values = first_experiment(workload, classifier, [workload_spec(place) for place in ood])
     free = (name for n in count(2) if not any(Places.of(name := f"{NAME}-{n}").taken))
     values |= {
         "name": options.name or (next(free) if any(Places.of(NAME).taken) else NAME),

@@ -14,7 +14,7 @@ from farm.config.yaml_reading import parse_yaml
 TEMPLATE = EXPERIMENTS / "try.yaml"
 COMMENTS = {
     "workload": "images with classes; how many, how large: farm describe workload NAME",
-    "classifier": "what the monitors watch",
+    "classifier": "what the monitors watch; your own takes mean and std too, a number a channel",
     "faultload": "what they should notice: farm list faultloads",
     "stream": "every ID test image, and of each fault all there is; {ood_share: 0.25} fixes a share",
     "batch_size": "1 is one image at a time, as in a car: slower, with true times",

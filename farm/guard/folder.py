@@ -190,9 +190,10 @@ def load_guard(folder: Path) -> Guard:
 
 
 def _checked_record(folder: Path) -> dict[str, Any]:
-    if not folder.is_dir():
-        raise DataError(f"{folder} is no folder; expected one that `farm fit` wrote")
     path = folder / RECORD
+    if not path.exists():
+        what = f"has no {RECORD}" if folder.is_dir() else "is no folder"
+        raise DataError(f"{folder} {what}; expected a folder that `farm fit` wrote")
     record = read_record(path, SCHEMA, GuardForm)
     check_signature(path, record)
     if math.prod(record["shape"]) > MOST_PIXELS:

@@ -220,7 +220,7 @@ def _part(
     if tracks is not None and tracks.shape != labels.shape:
         raise DataError(f"{path}: track_{split} has shape {tracks.shape}; expected {labels.shape}")
     if images.dtype == np.float32:
-        check_images(images[:, None] if images.ndim == 3 else images, f"{path}, x_{split}", ids)
+        check_images(images, f"{path}, x_{split}", ids)
     groups = ids if tracks is None else np.array([f"{title}/{split}/track-{t}" for t in tracks])
     part = SplitArrays(np.ascontiguousarray(images), labels.astype(np.int64), ids, groups)
     return part if ignore is None else part.rows(np.flatnonzero(labels != ignore))

@@ -235,6 +235,23 @@ def test_images_are_resized_by_whoever_can(home, no_page, images, owner):
     assert [key for key in ("workload", "classifier") if "size" in values[key]] == [owner]
 
 
+def test_copies_among_the_id_images_can_be_dropped(home, no_page, capsys):
+    arrays = dict(np.load("id.npz"))
+    arrays["x_test"][0] = arrays["x_train"][0]
+    np.savez("id.npz", **arrays)
+    assert main(["try", *NET, *FEW, "--quiet"]) == 2
+    assert "copies: drop" in capsys.readouterr().err
+    assert main(["try", *NET, *FEW, "--copies", "drop", "--quiet"]) == 0
+    assert main(["run", "try.yaml", "--dry-run", "--quiet"]) == 0
+    assert "8 x 8 each; copies dropped: 1\n" in capsys.readouterr().out
+
+
+def test_a_set_that_is_named_twice_counts_once(home, no_page):
+    assert main(["try", *NET, *FEW, "--ood", "ood", "--ood", "ood/", "--quiet"]) == 0
+    faults = parse_yaml(Path("try.yaml").read_text(), "")["faultload"]
+    assert [fault["as"] for fault in faults if fault["name"] == "novelty"] == ["novelty-ood"]
+
+
 def test_images_of_one_name_are_told_apart():
     same = {"name": "folder", "path": "a/test"}
     values = first_experiment(same, {"name": "lenet"}, [{"name": "folder", "path": "b/test"}, same])

@@ -214,6 +214,12 @@ def test_the_plain_confidence_is_known_by_what_it_is(tmp_path):
     assert "plain confidence" not in answer.sentence
 
 
+def test_what_a_monitor_warns_of_in_its_notes_is_told(tmp_path):
+    notes = [{"name": "odin", "notes": {"warning": "k is large"}}, {"name": "oob", "notes": {"boxes": 3}}]
+    run = make_readouts({"odin": BETTER, "oob": GOOD}, is_ood=OOD, wrong=WRONG, run={"monitors": notes})
+    assert RunReport.of(run, tmp_path).warnings[-1:] == ["odin: k is large"]
+
+
 @pytest.mark.parametrize(
     ("control", "replicates"), [(None, None), (None, 200), (PLAIN_CONFIDENCE, None), ("oob", None)]
 )

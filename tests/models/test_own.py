@@ -132,6 +132,8 @@ def test_a_function_is_a_black_box(bed, workload) -> None:
         ({"factory": "their_models.py:make_net"}, ExperimentError),
         ({"factory": "their_models:make_of_width"}, ExperimentError),
         ({"factory": "their_models:make_dict"}, ComponentFailure),
+        ({"mean": [120]}, ParameterError),
+        ({"std": [60]}, ParameterError),
     ],
 )
 def test_mistakes_are_told(bed, workload, parameters, kind) -> None:

@@ -102,3 +102,10 @@ def test_each_parameter_changes_the_scores(small, fitted, make, changed) -> None
 def test_parameters_out_of_range_are_refused(make, wrong) -> None:
     with refused(ParameterError):
         make(**wrong)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_a_k_beyond_the_images_of_a_class_is_warned_of(small, fitted, make) -> None:
+    n, classes = len(small.workload.train), len(small.workload.classes)
+    assert fitted(make(k=n // classes)).notes() == {}
+    assert "set a smaller k" in fitted(make(k=n // classes + 1)).notes()["warning"]

@@ -97,6 +97,11 @@ def add_try(commands: Commands) -> None:
         metavar="DATA",
         help="images that are of none of these classes; labels are not needed; may be repeated",
     )
+    tried.add_argument(
+        "--copies",
+        choices=("error", "drop"),
+        help="what to do with images of --id that stand there twice: drop keeps the first (default: error)",
+    )
     tried.add_argument("--size", type=int, nargs=2, metavar=("H", "W"), help="resize all images to this")
     for name in ("mean", "std"):
         tried.add_argument(

@@ -41,6 +41,7 @@ class Attack(InstanceFault):
     """
 
     category = "adversarial"
+    objects = "stay"
     uses_classifier = True
     needs_gradients: ClassVar[bool] = True
 

@@ -144,6 +144,7 @@ class UniformBlend(Transformation):
     """
 
     category = "noise"
+    objects = "stay"
     reference = "Own: a mixture of the image and noise drawn evenly from black to white"
     origin = "own"
 

@@ -53,6 +53,7 @@ class Novelty(Faultload):
     """
 
     category = "novelty"
+    objects = "stay"
     reference = "Ferreira et al.: Report on first version of a benchmark for safety monitoring, 2020, 4.1"
 
     def __init__(

@@ -14,7 +14,7 @@ from farm.testing.fault_trial import FaultTrial
 from farm.testing.fault_world import worlds
 from farm.testing.rules import Breach, NotApplicable, rule
 
-FINAL = ("prepare", "apply", "check_severity")
+FINAL = ("prepare", "apply", "follow", "check_severity")
 """What the base class does for all faultloads."""
 
 

@@ -42,6 +42,7 @@ class Attack(InstanceFault):
 
     category = "adversarial"
     coherence = "instance"  # whoever attacks does so image by image
+    objects = "stay"
     uses_classifier = True
     needs_gradients: ClassVar[bool] = True
 

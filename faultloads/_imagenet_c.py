@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from farm.api import Category, Images, Transformation, at_severity, check_choice, check_number
+from farm.api import Category, Images, ObjectFate, Transformation, at_severity, check_choice, check_number
 
 IMAGENET_C, CIFAR_10_C = "imagenet-c", "cifar-10-c"
 
@@ -23,6 +23,7 @@ class ImageNetC(Transformation):
     """For each choice of `levels` the number or the numbers of severities 1 to 5."""
 
     category: ClassVar[Category] = "shift"
+    objects: ClassVar[ObjectFate] = "stay"
     reference = (
         "Hendrycks, Dietterich: Benchmarking neural network robustness to common corruptions, ICLR 2019"
     )

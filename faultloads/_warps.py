@@ -7,17 +7,31 @@ the same at every size. Each image has parameters of its own: arrays with one nu
 from __future__ import annotations
 
 import math
+from copy import copy
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import FloatArray, Images, PerInstance
+from farm.api import FloatArray, Images, ObjectFate, PerInstance, Transformation
 from faultloads._filters import Edge, Planes, resample
 
 Numbers = NDArray[np.float32]
 
 _FAINT = 1e-5
 """Pixels that weigh less, of the greatest weight, are left out of a smear; in 8 bits nobody would see it."""
+
+
+class Warp(Transformation):
+    """Shows pixels at other places; what lies beyond the image's border is continued somehow (`_edge`)."""
+
+    objects: ClassVar[ObjectFate] = "move"
+    _edge: Edge = "edge"
+
+    def _move(self, shapes: Images, severity: float, random: PerInstance) -> Images:
+        same = copy(self)
+        same._edge = "constant"  # no object goes on beyond the border, nor does its mirror image count
+        return same._transform(shapes, severity, random)
 
 
 def affine(
@@ -82,10 +96,10 @@ def _places(
     return rows, columns
 
 
-def crop_at_random(images: Images, random: PerInstance, part: float) -> Images:
+def crop_at_random(images: Images, random: PerInstance, part: float, *, edge: Edge = "edge") -> Images:
     """Enlarge a part of each image's sides, anywhere in it."""
     across, down = np.float32(1 - part) * random.uniform(2, low=-0.5, high=0.5).T
-    return affine(images, part=part, across=across, down=down)
+    return affine(images, part=part, across=across, down=down, edge=edge)
 
 
 def tilt_at_random(

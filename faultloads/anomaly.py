@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Images, PerInstance, Transformation, at_severity, check_choice, check_number
+from farm.api import Images, ObjectFate, PerInstance, Transformation, at_severity, check_choice, check_number
 from faultloads._colour import need_colours
 
 BENCHMARK = (
@@ -21,6 +21,7 @@ class Anomaly(Transformation):
     """A failing sensor; the camera should have shown what the original label says."""
 
     category = "anomaly"
+    objects: ClassVar[ObjectFate] = "stay"
 
     def __init__(self, *, no_answer: bool = False) -> None:
         self.keeps_meaning = not no_answer
@@ -87,6 +88,8 @@ class RowAddLogic(_AsDefined):
     [14, 15, 16, 17]
     """
 
+    objects = "move"
+
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del random  # the row is the same in every image
         high = images.shape[2]
@@ -116,6 +119,8 @@ class ShiftedPixel(_AsDefined):
     >>> int(shifts.min()), int(shifts.max())
     (0, 2)
     """
+
+    objects = "move"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         n, _, high, wide = images.shape

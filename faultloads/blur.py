@@ -108,7 +108,7 @@ class ZoomBlur(ImageNetC):
     """
 
     category = "noise"
-
+    objects = "move"
     LEVELS: ClassVar = {
         IMAGENET_C: ((12, 0.01), (16, 0.01), (11, 0.02), (13, 0.02), (11, 0.03)),
         CIFAR_10_C: ((7, 0.01), (12, 0.01), (16, 0.01), (21, 0.01), (26, 0.01)),

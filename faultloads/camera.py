@@ -33,6 +33,7 @@ class Night(Transformation):
     """
 
     category = "shift"
+    objects = "stay"
     coherence = "instance"
     origin = "own"
     reference = SENSOR_NOISE
@@ -59,6 +60,7 @@ class Overexposure(Transformation):
     """
 
     category = "shift"
+    objects = "stay"
     coherence = "instance"
     origin = "own"
     reference = SENSOR_NOISE

@@ -21,6 +21,7 @@ from farm.api import (
     FloatArray,
     Images,
     IntArray,
+    ObjectFate,
     StrArray,
     change_of,
     check_choice,
@@ -69,6 +70,7 @@ class Compose(Faultload):
     origin = "own"
     category: Category = "shift"  # type: ignore[misc] # a constant of other faultloads, a parameter of this one
     severities: tuple[int, ...] = ()  # type: ignore[misc]
+    objects: ObjectFate = "stay"  # type: ignore[misc]
 
     def __init__(
         self, *, faults: Sequence[str | Mapping[str, Any]], category: Category | None = None
@@ -90,6 +92,8 @@ class Compose(Faultload):
                     "expected it as the first of the faults"
                 )
         self.uses_classifier = any(part.fault.uses_classifier for part in self._parts)
+        fates = {part.fault.objects for part in self._parts}
+        self.objects = next((fate for fate in ("unknown", "hidden", "move") if fate in fates), "stay")
         free = [part.fault.severities for part in self._parts if part.severity is None]
         self.severities = min(free, key=lambda known: known[-1]) if free else ()
 
@@ -122,6 +126,11 @@ class Compose(Faultload):
             own = DrawKeys(ids) if part.fault.coherence == "instance" else keys
             now = part.fault.apply(now.images, now.labels, ids, part.at(severity), own)
         return now._replace(measured={**now.measured, **change_of(images, now.images)})
+
+    def _follow(self, shapes: Images, severity: FloatArray, keys: DrawKeys) -> Images:
+        for part in self._parts:
+            shapes = part.fault.follow(shapes, keys.now, part.at(severity), keys)
+        return shapes
 
 
 def _made(faults: Sequence[str | Mapping[str, Any]]) -> list[_Part]:

@@ -37,6 +37,7 @@ class MotionBlur(SizedImageNetC):
     {'made_for': 224, 'levels': 'imagenet-c'}
     """
 
+    objects = "move"
     LEVELS: ClassVar = {
         IMAGENET_C: ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
         CIFAR_10_C: ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),

@@ -8,15 +8,16 @@ import numpy as np
 
 from farm.api import Images, PerInstance, at_severity, check_number
 from farm.errors import ParameterError
-from faultloads._filters import Planes, gaussian_blur, resample
+from faultloads._filters import Edge, Planes, gaussian_blur, resample
 from faultloads._imagenet_c import CIFAR_10_C, IMAGENET_C, ImageNetC, at_levels
+from faultloads._warps import Warp
 
 IMAGECORRUPTIONS = "imagecorruptions"
 _SIDE = 244 / 224
 """ImageNet-C takes 244 for the side of its images of 224 x 224."""
 
 
-class ElasticTransform(ImageNetC):
+class ElasticTransform(Warp, ImageNetC):
     """Shift each pixel to where a smooth random field says, neighbours nearly alike.
 
     By default as in the package imagecorruptions, whose definition is not Hendrycks's: the field is uniform
@@ -45,6 +46,7 @@ class ElasticTransform(ImageNetC):
     """
 
     category = "noise"
+    _edge = "symmetric"
     reference = (
         "Michaelis et al.: Benchmarking robustness in object detection, 2019; "
         "Hendrycks, Dietterich: Benchmarking neural network robustness to common corruptions, ICLR 2019"
@@ -87,7 +89,8 @@ class ElasticTransform(ImageNetC):
             _, first_smoothing, _ = self._levels[0]
             shares = at_levels(severity, self._levels, neutral=(0, first_smoothing, 0))
             strength, smoothing, points = (side * share for share in shares)
-            images = _with_points_moved(images, random.uniform(3, 2, low=-points, high=points))
+            edge: Edge = "reflect" if self._edge == "symmetric" else self._edge
+            images = _with_points_moved(images, random.uniform(3, 2, low=-points, high=points), edge)
             field, sigma = random.uniform(2, high, wide, low=-1, high=1), (smoothing, smoothing)
         else:
             strength = at_severity(severity, self._levels, neutral=0)
@@ -97,10 +100,10 @@ class ElasticTransform(ImageNetC):
         field *= np.float32(strength)
         rows = np.arange(high, dtype=np.float32).reshape(-1, 1) + field[:, 0]
         columns = np.arange(wide, dtype=np.float32) + field[:, 1]
-        return resample(images, rows, columns, edge="symmetric")
+        return resample(images, rows, columns, edge=self._edge)
 
 
-def _with_points_moved(images: Images, moves: Planes) -> Images:
+def _with_points_moved(images: Images, moves: Planes, edge: Edge) -> Images:
     """Move three corners of a square in the middle by so many pixels (across, down), and all with them."""
     high, wide = images.shape[2:]
     half = max(1, min(high, wide) // 3)
@@ -115,7 +118,7 @@ def _with_points_moved(images: Images, moves: Planes) -> Images:
     # Where the three come to lie on a line, what is seen lies without limit far away.
     far = 100 * max(high, wide)
     rows, columns = (np.clip(at, -far, far).astype(np.float32) for at in (rows, columns))
-    return resample(images, rows, columns, edge="reflect")
+    return resample(images, rows, columns, edge=edge)
 
 
 def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from farm.api import FaultContext, FloatArray, Images, IntArray, PerInstance, Split, StrArray
+from farm.api import (
+    BoolArray,
+    DrawKeys,
+    FaultContext,
+    FloatArray,
+    Images,
+    IntArray,
+    PerInstance,
+    Split,
+    StrArray,
+)
 from faultloads._instances import InstanceFault, Places
 from faultloads.anomaly import Anomaly
 
@@ -25,6 +35,7 @@ class BlackFrame(Anomaly):
     """
 
     severities = ()
+    objects = "hidden"
     origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
@@ -72,6 +83,7 @@ class StuckFrame(_PreviousFrame):
     ('anomaly', ())
     """
 
+    objects = "hidden"
     origin = "own"
 
     def _change(
@@ -98,16 +110,25 @@ class TornFrame(_PreviousFrame):
     """
 
     severities = (1, 2, 3, 4, 5)
+    objects = "move"
     origin = "own"
 
     def _change(
         self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, random: PerInstance
     ) -> Images:
         del labels, random
-        high = images.shape[2]
-        share = np.interp(severity, range(6), (0, 0.1, 0.25, 0.4, 0.55, 0.7))
-        old = np.arange(high) >= np.rint(high * (1 - share))[:, None]
-        return np.where(old[:, None, :, None], self._previous(ids), images)
+        return np.where(_old_rows(images, severity), self._previous(ids), images)
+
+    def _follow(self, shapes: Images, severity: FloatArray, keys: DrawKeys) -> Images:
+        del keys
+        return np.where(_old_rows(shapes, severity), np.float32(0), shapes)
+
+
+def _old_rows(images: Images, severity: FloatArray) -> BoolArray:
+    """Say which rows are still of the previous frame, in a shape that stretches over images."""
+    high = images.shape[2]
+    share = np.interp(severity, range(6), (0, 0.1, 0.25, 0.4, 0.55, 0.7))
+    return np.asarray(np.arange(high) >= np.rint(high * (1 - share))[:, None])[:, None, :, None]
 
 
 def previous_frames(split: Split) -> IntArray:

@@ -11,17 +11,17 @@ from farm.api import Images, PerInstance, Transformation, at_severity, check_cho
 from farm.errors import ParameterError
 from faultloads._filters import Edge
 from faultloads._imagenet_c import at_levels
-from faultloads._warps import affine, crop_at_random, distances_from, tilt_at_random
+from faultloads._warps import Warp, affine, crop_at_random, distances_from, tilt_at_random
 
 _BORDERS: dict[str, Edge] = {"edge": "edge", "mirror": "symmetric", "black": "constant"}
 
 
-class _Shift(Transformation):
+class _Warp(Warp):
     category = "shift"
     origin = "own"
 
 
-class _Bordered(_Shift):
+class _Bordered(_Warp):
     def __init__(self, *, border: str = "edge") -> None:
         check_choice("border", border, tuple(_BORDERS))
         self._edge = _BORDERS[border]
@@ -132,7 +132,7 @@ class Perspective(_Bordered):
         return tilt_at_random(images, random, share, edge=self._edge)
 
 
-class Crop(_Shift):
+class Crop(_Warp):
     """Enlarge a part of the image, which lies anywhere in it.
 
     Severities 1 to 5: 0.92, 0.84, 0.76, 0.68, 0.6 of its sides.
@@ -144,10 +144,11 @@ class Crop(_Shift):
     """
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
-        return crop_at_random(images, random, at_severity(severity, [0.92, 0.84, 0.76, 0.68, 0.6], neutral=1))
+        part = at_severity(severity, [0.92, 0.84, 0.76, 0.68, 0.6], neutral=1)
+        return crop_at_random(images, random, part, edge=self._edge)
 
 
-class Reflection(_Shift):
+class Reflection(Transformation):
     """A light reflected in a lens or a pane: a round bright spot at a random place, fading outwards.
 
     Severities 1 to 5: in its middle 0.6, 0.7, 0.8, 0.9, 1 of what is missing to white; a radius, where 0.6 of
@@ -160,6 +161,10 @@ class Reflection(_Shift):
     >>> bool(faulted.images.max() > 0.9)
     True
     """
+
+    category = "shift"
+    objects = "stay"
+    origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         levels = [(0.6, 0.1), (0.7, 0.13), (0.8, 0.16), (0.9, 0.19), (1, 0.22)]

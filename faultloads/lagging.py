@@ -13,6 +13,7 @@ class _Lagging(Anomaly):
     """Shows other instants, which the stream does; pixels by themselves stay what they are."""
 
     lags = True
+    objects = "hidden"
     origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:

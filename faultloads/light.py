@@ -135,6 +135,7 @@ class Greyscale(Transformation):
     """
 
     category = "shift"
+    objects = "stay"
     origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:

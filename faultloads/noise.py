@@ -149,6 +149,7 @@ class UniformBlend(Transformation):
 
     category = "noise"
     coherence = "instance"
+    objects = "stay"
     reference = "Own: a mixture of the image and noise drawn evenly from black to white"
     origin = "own"
 

@@ -54,6 +54,7 @@ class Novelty(Faultload):
 
     category = "novelty"
     coherence = "track"  # what it is stays the same for as long as it is seen
+    objects = "stay"
     reference = "Ferreira et al.: Report on first version of a benchmark for safety monitoring, 2020, 4.1"
 
     def __init__(

@@ -6,14 +6,16 @@ leaves something open, the class says what was decided.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import erf
 
-from farm.api import FloatArray, Images, PerInstance, Transformation, at_severity
+from farm.api import FloatArray, Images, ObjectFate, PerInstance, Transformation, at_severity
 from faultloads._colour import grey_of, need_colours
 from faultloads._filters import Planes, gaussian_blur
 from faultloads._imagenet_c import at_levels
-from faultloads._warps import affine, crop_at_random, distances_from, tilt_at_random
+from faultloads._warps import Warp, affine, crop_at_random, distances_from, tilt_at_random
 from faultloads._weather_textures import cut_at_random, rain_texture, snow_texture
 
 _SIDE = 64
@@ -22,6 +24,7 @@ _SIDE = 64
 
 class _Robustness(Transformation):
     category = "shift"
+    objects: ClassVar[ObjectFate] = "stay"
     reference = "Heindrich: Image classifiers in automated vehicles, 2020, 3.1.1 and Table 12"
     origin = "framework for robustness, Table 12"
 
@@ -115,7 +118,7 @@ class RobustnessFog(_Robustness):
         return _blended(images, cloud, at_severity(severity, [0.3, 0.4, 0.5, 0.6, 0.7], neutral=0))
 
 
-class RobustnessPerspective(_Robustness):
+class RobustnessPerspective(Warp, _Robustness):
     """Tilt the image's plane at random, then enlarge its middle so that it fills the image again.
 
     The strength is 0.2, 0.3, 0.4, 0.5 or 0.6: each corner moves inwards by up to half that share of the width
@@ -132,7 +135,7 @@ class RobustnessPerspective(_Robustness):
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         levels = [(0.2, 0.9), (0.3, 0.85), (0.4, 0.8), (0.5, 0.75), (0.6, 0.7)]
         strength, part = at_levels(severity, levels, neutral=(0, 1))
-        return tilt_at_random(images, random, strength / 2, part=part)
+        return tilt_at_random(images, random, strength / 2, part=part, edge=self._edge)
 
 
 class RobustnessBlur(_Robustness):
@@ -152,7 +155,7 @@ class RobustnessBlur(_Robustness):
         return gaussian_blur(images, sigma * min(images.shape[2:]) / _SIDE)
 
 
-class RobustnessRotation(_Robustness):
+class RobustnessRotation(Warp, _Robustness):
     """Turn by a random angle of up to +-10, 15, 20, 25 or 30 degrees.
 
     What is seen beyond the border is not said; here its last pixels go on, as black corners would give the
@@ -166,10 +169,10 @@ class RobustnessRotation(_Robustness):
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         degrees = np.float32(at_severity(severity, [10, 15, 20, 25, 30], neutral=0))
-        return affine(images, degrees=degrees * random.uniform(low=-1, high=1))
+        return affine(images, degrees=degrees * random.uniform(low=-1, high=1), edge=self._edge)
 
 
-class RobustnessCrop(_Robustness):
+class RobustnessCrop(Warp, _Robustness):
     """Keep a random part of 62, 60, 58, 56 or 54 pixels of 64, and enlarge it to the image's size.
 
     Examples
@@ -179,9 +182,8 @@ class RobustnessCrop(_Robustness):
     """
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
-        return crop_at_random(
-            images, random, at_severity(severity, [62, 60, 58, 56, 54], neutral=_SIDE) / _SIDE
-        )
+        part = at_severity(severity, [62, 60, 58, 56, 54], neutral=_SIDE) / _SIDE
+        return crop_at_random(images, random, part, edge=self._edge)
 
 
 class RobustnessReflection(_Robustness):

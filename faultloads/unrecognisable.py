@@ -6,6 +6,7 @@ What is made of nothing at all is in `textures`.
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from farm.api import (
     FloatArray,
     Images,
     IntArray,
+    ObjectFate,
     PerInstance,
     StrArray,
     Transformation,
@@ -25,6 +27,7 @@ from farm.errors import DataError
 from faultloads._colour import need_colours
 from faultloads._filters import resample
 from faultloads._instances import InstanceFault, Places
+from faultloads._warps import Warp
 
 HEINDRICH = "Heindrich: An evaluation framework for robustness, Utrecht University 2020, 3.1.2"
 ORIGIN = "framework for robustness (Heindrich, 2020)"
@@ -37,6 +40,7 @@ class Unrecognisable(Transformation):
 
     category = "novelty"
     coherence = "track"  # what it is stays the same for as long as it is seen
+    objects: ClassVar[ObjectFate] = "hidden"
     severities = ()
     keeps_meaning = False
 
@@ -75,6 +79,7 @@ class MixedHalves(InstanceFault):
     reads_other_instances = True
     category = "novelty"
     coherence = "track"
+    objects = "hidden"
     keeps_meaning = False
     reference = HEINDRICH
     origin = ORIGIN
@@ -108,7 +113,7 @@ class MixedHalves(InstanceFault):
         return self._by_class[np.where(drawn < first, drawn, drawn + alike)]
 
 
-class Swirl(Unrecognisable):
+class Swirl(Warp, Unrecognisable):
     """The image turned about its middle, the more the nearer to it, as if stirred.
 
     Parameters
@@ -145,7 +150,7 @@ class Swirl(Unrecognisable):
         columns = np.cos(angle) * along - np.sin(angle) * down + (wide - 1) / 2
         # Rounded, so that sines which differ in their last bit between machines make no other image.
         rows, columns = (np.rint(places[None] * 1024) / 1024 for places in (rows, columns))
-        return resample(images, rows.astype(np.float32), columns.astype(np.float32))
+        return resample(images, rows.astype(np.float32), columns.astype(np.float32), edge=self._edge)
 
 
 class ColourSwap(Unrecognisable):
@@ -166,6 +171,7 @@ class ColourSwap(Unrecognisable):
 
     reference = HEINDRICH
     origin = ORIGIN
+    objects = "stay"
 
     def __init__(self, *, order: str | None = None) -> None:
         if order is not None:

@@ -165,6 +165,7 @@ class Rain(Transformation):
     """
 
     category = "shift"
+    objects = "stay"
     origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property, partial
 from typing import ClassVar, Protocol, TypeVar
 
@@ -340,6 +340,20 @@ def copies_of(reference: Split, digests: Sequence[bytes]) -> IntArray:
 
 
 @dataclass(frozen=True)
+class Objects:
+    """Where the object of each instance is to be seen.
+
+    `boxes` are left, top, right, bottom in pixels, NaN where there is none; `masks` are True on the object.
+    Either is None where nothing in the stream has any. `lost` says why an instance has neither, and is empty
+    where it has.
+    """
+
+    boxes: FloatArray | None
+    masks: BoolArray | None
+    lost: StrArray
+
+
+@dataclass(frozen=True)
 class Batch:
     """Consecutive instances of a stream, with the truth that only the oracle may see.
 
@@ -360,9 +374,20 @@ class Batch:
     fault_linf: FloatArray
     fault_l2: FloatArray
     fault_success: FloatArray
+    find_objects: InitVar[Callable[[], Objects] | None] = None
+    """Says where the objects are, where that is known; only when asked, since few ask."""
+
+    def __post_init__(self, find_objects: Callable[[], Objects] | None) -> None:
+        object.__setattr__(self, "find_objects", find_objects)  # here, so that it is in a replaced batch, too
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def objects(self) -> Objects | None:
+        """Where the objects are, after all faults; None where nothing in the stream has boxes or masks."""
+        find: Callable[[], Objects] | None = self.__dict__["find_objects"]
+        return find() if find else None
 
 
 class Stream(Protocol):

@@ -32,6 +32,9 @@ Coherence = Literal["instance", "track", "episode", "drifting"]
 COHERENCES: tuple[str, ...] = get_args(Coherence)
 """How long a fault's random draw lasts in a stream with time: for one instance, for an object's views, for as
 long as the fault stays, or so long too, but slowly moving."""
+ObjectFate = Literal["stay", "move", "hidden", "unknown"]
+OBJECT_FATES: tuple[str, ...] = get_args(ObjectFate)
+"""What becomes of the object on an image, and so of its box and mask."""
 FAULT_MEASURES = ("linf", "l2", "success")
 """The greatest and the Euclidean change of the pixels; whether an attack changed the prediction."""
 
@@ -114,6 +117,9 @@ class Faultload(Component, ABC):
     """Whether the camera shows an earlier instant while it acts, which `lag` tells: in streams with time."""
     coherence: ClassVar[Coherence] = "episode"
     """How long a draw lasts in a stream with time, where the experiment does not say it."""
+    objects: ClassVar[ObjectFate] = "unknown"
+    """What becomes of the object on an image: it stays where it is (in other colours, blurred, covered in
+    part), it moves with the pixels, as `_follow` tells, or nothing of it is left to see (`hidden`)."""
     origin: ClassVar[str] = ""
     """Whose definition it follows, where there are several of the same name."""
 
@@ -166,6 +172,32 @@ class Faultload(Component, ABC):
         except DataError as error:
             raise ComponentFailure(str(error)) from error
         return faulted
+
+    def follow(
+        self,
+        shapes: Images,
+        ids: StrArray,
+        severity: FloatArray,
+        keys: DrawKeys | None = None,
+    ) -> Images:
+        """Move shapes as `apply` moves the pixels of images that have the same ids or keys.
+
+        A shape is an image like those, 1 on an object and 0 beside it.
+        """
+        if self.objects == "stay":
+            return shapes
+        if self.objects == "hidden":
+            return np.where(severity.reshape(-1, 1, 1, 1) == 0, shapes, np.float32(0))
+        moved = self._follow(shapes, severity, keys or DrawKeys(ids))
+        if moved.shape != shapes.shape:
+            raise ComponentFailure(
+                f"faultload '{self.name}' moved shapes of {shapes.shape} to {moved.shape}; expected the same"
+            )
+        return moved
+
+    def _follow(self, shapes: Images, severity: FloatArray, keys: DrawKeys) -> Images:
+        """Move shapes, where objects `move`."""
+        raise NotImplementedError(f"faultload '{self.name}' does not say where objects move to")
 
     def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
         """Say how many instants ago was what the camera shows, where a fault `lags`.
@@ -232,20 +264,38 @@ class Transformation(Faultload):
         self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
     ) -> Faulted:
         del ids
-        levels = np.unique(severity)
-        if len(levels) == 1 and levels[0] != 0:  # as a rule: nothing to pick out and to put back
-            result = self._at(images, float(levels[0]), keys)
-        else:
-            result = images.copy()
-            for level in levels[levels != 0]:
-                rows = np.isnan(severity) if np.isnan(level) else severity == level
-                result[rows] = self._at(images[rows], float(level), keys[rows])
+        result = self._at_each(self._transform, images, severity, keys)
         return Faulted(result, labels, change_of(images, result))
 
-    def _at(self, images: Images, severity: float, keys: DrawKeys) -> Images:
-        changed = self._transform(images, severity, PerInstance(self._seed, self.name, keys))
-        own = not np.may_share_memory(changed, images) and changed.flags.writeable
-        return np.clip(changed, 0, 1, out=changed if own else None)
+    def _follow(self, shapes: Images, severity: FloatArray, keys: DrawKeys) -> Images:
+        return self._at_each(self._move, shapes, severity, keys)
+
+    def _move(self, shapes: Images, severity: float, random: PerInstance) -> Images:
+        """Move shapes as `_transform` moves pixels, whose random numbers it draws again."""
+        return self._transform(shapes, severity, random)
+
+    def _at_each(
+        self,
+        work: Callable[[Images, float, PerInstance], Images],
+        images: Images,
+        severity: FloatArray,
+        keys: DrawKeys,
+    ) -> Images:
+        """Work on the images of each severity; 0 changes nothing."""
+
+        def at(level: float, part: Images, keys: DrawKeys) -> Images:
+            changed = work(part, level, PerInstance(self._seed, self.name, keys))
+            own = not np.may_share_memory(changed, part) and changed.flags.writeable
+            return np.clip(changed, 0, 1, out=changed if own else None)
+
+        levels = np.unique(severity)
+        if len(levels) == 1 and levels[0] != 0:  # as a rule: nothing to pick out and to put back
+            return at(float(levels[0]), images, keys)
+        result = images.copy()
+        for level in levels[levels != 0]:
+            rows = np.isnan(severity) if np.isnan(level) else severity == level
+            result[rows] = at(float(level), images[rows], keys[rows])
+        return result
 
 
 def at_severity(severity: float, levels: Sequence[float], neutral: float) -> float:

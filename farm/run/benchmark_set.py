@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pydantic import Field
 
 from farm.api import (
@@ -16,6 +18,7 @@ from farm.api import (
     Batch,
     Images,
     IntArray,
+    Objects,
     Stream,
     Workload,
     check_choice,
@@ -27,12 +30,17 @@ from farm.errors import DataError
 from farm.run.sources import check_positions, check_unseen
 from farm.store.files import check_files, file_digest, json_digest, new_folder, write_json
 from farm.store.images import STORES
+from farm.store.plain_arrays import mapped_npy, write_npy
 from farm.store.records import Form, read_record
 from farm.store.run_tables import read_frame
 
 SCHEMA = 1
 _TEXT = ("ids", "category", "faultload", "track", "workload")
 _MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
+_BOX = ("box_left", "box_top", "box_right", "box_bottom")
+_LOST = "object_lost"
+"""Why an instance has neither box nor mask; the column is there where the set has any."""
+_MASKS = "masks.npy"
 _COLUMNS = (*_TEXT, "labels", "is_ood", "severity", "episode", *_MEASURED)
 
 
@@ -40,6 +48,7 @@ def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_
     """Save a stream's instances in order: images, `index.parquet` and `set.json`, checksummed.
 
     `images` is `npy`, one array that keeps every bit, or `png`, files of 8 bits that people can look at.
+    Boxes go into the index, and masks into `masks.npy`, where the stream has any.
     """
     check_choice("images", images, tuple(STORES))
     if stream.length is None:
@@ -47,11 +56,21 @@ def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_
             "an endless stream cannot be written as a set; expected a finite one: give it a length"
         )
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    masks: list[Callable[[], NDArray[np.uint8]]] = []
 
     def pictures() -> Iterator[Images]:
         for batch in stream.batches(batch_size):
-            for name in _COLUMNS:
-                columns[name].append(getattr(batch, name))
+            values = {name: getattr(batch, name) for name in _COLUMNS}
+            if (objects := batch.objects) is not None:
+                values |= {_LOST: objects.lost}
+                if objects.boxes is not None:
+                    values |= dict(zip(_BOX, objects.boxes.T, strict=True))
+                if objects.masks is not None:
+                    # Eight pixels a byte, while they wait until all images are written.
+                    packed, wide = np.packbits(objects.masks, axis=2), objects.masks.shape[2]
+                    masks.append(partial(np.unpackbits, packed, axis=2, count=wide))
+            for name, column in values.items():
+                columns.setdefault(name, []).append(column)
             yield batch.images
 
     with new_folder(folder) as temporary:
@@ -60,6 +79,10 @@ def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_
         frame.insert(0, "order", np.arange(len(frame)))
         if images == "png":
             frame.insert(1, "file", names)
+        if masks:
+            shape = (stream.length, *masks[0]().shape[1:])
+            write_npy(temporary / _MASKS, shape, "|b1", (unpacked() for unpacked in masks))
+            names = [*names, _MASKS]
         frame.to_parquet(temporary / "index.parquet", index=False)
         record = {
             "schema": SCHEMA,
@@ -156,7 +179,15 @@ class StoredStream:
             episode=rows["episode"].to_numpy(dtype=np.int64),
             **{name: rows[name].to_numpy(dtype=np.float64) for name in _MEASURED},
             **text,
+            find_objects=partial(self._objects, rows) if _LOST in rows else None,
         )
+
+    def _objects(self, rows: pd.DataFrame) -> Objects:
+        boxes = rows[list(_BOX)].to_numpy(dtype=np.float64) if set(_BOX) <= set(rows) else None
+        masks = None
+        if _MASKS in self._record["files"]:
+            masks = np.asarray(mapped_npy(self._folder / _MASKS)[rows["order"].to_numpy()], dtype=np.bool_)
+        return Objects(boxes, masks, rows[_LOST].to_numpy(dtype=object).astype(str))
 
     def guard(self, workload: Workload) -> None:
         """Raise where an image, or one of its group, is in the workload's training or validation data."""

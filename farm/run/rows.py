@@ -47,6 +47,12 @@ class Rows:
         """Where a fault acts."""
         return np.asarray((self.fault > 0).any(axis=1), dtype=np.bool_)
 
+    @property
+    def shows_other(self) -> BoolArray:
+        """Where the camera shows another instant."""
+        shown = self if self.shown is None else self.shown
+        return np.asarray(shown.position != self.position, dtype=np.bool_)
+
     @classmethod
     def plain(cls, fault: IntArray, pool: IntArray, index: IntArray) -> Rows:
         """Make rows of a stream without time: full severity, no episodes, each instance once."""

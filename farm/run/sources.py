@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from farm.api import (
     FloatArray,
     Images,
     IntArray,
+    Objects,
     PerInstance,
     Split,
     StrArray,
@@ -28,6 +29,7 @@ from farm.api import (
 )
 from farm.errors import DataError, ExperimentError
 from farm.run.faults import Fault, Generated, generate
+from farm.run.following import Origin, Step, followed
 from farm.run.rows import Rows
 
 VIEW_NOISE = 0.02
@@ -141,13 +143,14 @@ class Sources:
             self._generate(*rows.whole)
         made = self._made(rows)
         if rows.shown is not None:
-            self._show(made, rows, rows.shown)
+            self._show(made, rows, np.flatnonzero(rows.shows_other), rows.shown)
         for fault in self.everywhere:
             severity = np.full(len(rows), fault.faultload.check_severity(fault.severity))
             made.measured["success"][:] = np.nan  # of an attack, before its image was changed once more
             keys = self._keys(fault, rows, made, np.arange(len(rows)), made.called, np.full(len(rows), -1))
             faulted = fault.faultload.apply(made.images, made.labels, made.called, severity, keys)
             made.images = faulted.images
+            made.steps.append(Step(fault.faultload, np.arange(len(rows)), made.called, severity, keys))
             made.called = np.array(_fault_ids(made.called, fault.faultload.name, severity))
             made.faultload[rows.is_ood] += f"+{fault.faultload.name}"
         return Batch(
@@ -162,6 +165,7 @@ class Sources:
             workload=made.workload,
             episode=rows.episode,
             **{f"fault_{name}": values for name, values in made.measured.items()},
+            find_objects=partial(self._find_objects, rows, made.steps) if any(self._known) else None,
         )
 
     def _made(self, rows: Rows) -> _Made:
@@ -186,14 +190,10 @@ class Sources:
         n, shape = len(rows), self.workload.shape
         names = {name: np.full(n, "", dtype=object) for name in ("ids", "track", "workload")}
         images, labels = np.empty((n, *shape), dtype=np.float32), np.empty(n, dtype=np.int64)
-        for pool in np.unique(rows.pool).tolist():
-            at = np.flatnonzero(rows.pool == pool)
-            targets = self.faults[pool - 1].targets if pool else None
-            split = targets.split if targets else self.workload.test
-            places = targets.indices[rows.index[at]] if targets else rows.index[at]
+        for at, split, places, workload in self._origins(rows):
             images[at], labels[at] = _viewed(split, places, rows, at), split.labels[places]
             names["ids"][at], names["track"][at] = split.ids[places], split.groups[places]
-            names["workload"][at] = targets.workload if targets else self.workload.name
+            names["workload"][at] = workload
         ids = names["ids"].astype(str)
         return _Made(
             images=images,
@@ -208,6 +208,28 @@ class Sources:
             measured={name: np.full(n, np.nan) for name in FAULT_MEASURES},
         )
 
+    def _origins(self, rows: Rows) -> Iterator[Origin]:
+        """Say where rows come from: the test split, or the images that a fault brings."""
+        for pool in np.unique(rows.pool).tolist():
+            at = np.flatnonzero(rows.pool == pool)
+            if pool:
+                targets = self.faults[pool - 1].targets
+                yield Origin(at, targets.split, targets.indices[rows.index[at]], targets.workload)
+            else:
+                yield Origin(at, self.workload.test, rows.index[at], self.workload.name)
+
+    def _find_objects(self, rows: Rows, steps: Sequence[Step]) -> Objects:
+        """Follow boxes and masks through what faults did to these rows."""
+        boxes, masks, lost = followed(self._origins(rows), steps, len(rows), self.workload.shape)
+        has_boxes, has_masks = self._known
+        return Objects(boxes if has_boxes else None, masks if has_masks else None, lost)
+
+    @cached_property
+    def _known(self) -> tuple[bool, bool]:
+        """Whether any instance may have a box, and a mask."""
+        splits = [self.workload.test, *(fault.targets.split for fault in self.faults)]
+        return any(one.boxes is not None for one in splits), any(one.masks is not None for one in splits)
+
     def _act(self, number: int, at: IntArray, column: int, rows: Rows, made: _Made) -> None:
         """Let one fault act upon some of the instances."""
         fault, name = self.faults[number - 1], self.faults[number - 1].faultload.name
@@ -221,11 +243,14 @@ class Sources:
         lost = ~first & (made.labels[at] == NO_ANSWER)
         labels[lost | (targets.labels == NO_ANSWER).all()] = NO_ANSWER
         if (generated := self._generated.get(number)) is not None:
-            faulted = generated.read(index)
+            faulted, keys = generated.read(index), DrawKeys(made.ids[at])
         else:
             keys = self._keys(fault, rows, made, at, made.ids[at], rows.coming[at, column])
             faulted = fault.faultload.apply(made.images[at], labels, made.ids[at], severity, keys)
         made.images[at], made.labels[at] = faulted.images, faulted.labels
+        # A camera that lags changes nothing where it shows the present instant.
+        changes = np.where(rows.shows_other[at], 1.0, 0.0) if fault.faultload.lags else severity
+        made.steps.append(Step(fault.faultload, at, made.ids[at], changes, keys))
         made.called = made.called.astype(object)
         made.called[at] = _fault_ids(made.called[at], name, severity)
         made.called = made.called.astype(str)
@@ -251,9 +276,8 @@ class Sources:
         step, rest = np.divmod(rows.position[at], fault.drift)
         return DrawKeys(_named("time", coming, step), _named("time", coming, step + 1), rest / fault.drift)
 
-    def _show(self, made: _Made, rows: Rows, shown: Rows) -> None:
+    def _show(self, made: _Made, rows: Rows, other: IntArray, shown: Rows) -> None:
         """Put in the place of some images what the camera shows instead: another instant of the stream."""
-        other = np.flatnonzero(shown.position != rows.position)
         before = self._unfaulted(rows.at(other)).images
         made.images[other] = self._made(shown.at(other)).images
         for name, values in change_of(before, made.images[other]).items():
@@ -282,6 +306,8 @@ class _Made:
     faultload: NDArray[np.object_]
     severity: FloatArray
     measured: Mapping[str, FloatArray]
+    steps: list[Step] = field(default_factory=list)
+    """What faults did, in their order."""
 
 
 def _named(what: str, *numbers: IntArray) -> StrArray:

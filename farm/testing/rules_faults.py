@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from farm.api import CATEGORIES, FAULT_MEASURES, NO_ANSWER, Faultload
+from farm.api import CATEGORIES, FAULT_MEASURES, NO_ANSWER, OBJECT_FATES, Faultload
 from farm.api.faultload import change_of
 from farm.errors import Failure, UserError
 from farm.testing.fault_trial import FaultTrial
 from farm.testing.fault_world import worlds
 from farm.testing.rules import Breach, NotApplicable, rule
 
-FINAL = ("prepare", "apply", "check_severity")
+FINAL = ("prepare", "apply", "follow", "check_severity")
 """What the base class does for all faultloads."""
+STRAY = 0.5
+"""So many pixels, of an image of 96, an object may be seen beside where a fault says that it is."""
 
 
 @rule()
@@ -226,6 +228,28 @@ def a_higher_severity_changes_more(trial: FaultTrial) -> None:
                 f"at severity {levels[i]:g} images change by {means[i]:.4g} on average, at {levels[i - 1]:g} "
                 f"by {means[i - 1]:.4g}; expected no less, or `not_monotone` with the reason"
             )
+
+
+@rule(is_the_same_in_any_batch)
+def objects_are_where_it_says(trial: FaultTrial) -> str:
+    """What a bright square changes is to be seen where the fault leaves or moves objects, to half a pixel."""
+    fault = trial.given
+    if fault.objects not in OBJECT_FATES:
+        raise Breach(f"its objects is {fault.objects!r}; expected one of: {', '.join(OBJECT_FATES)}")
+    if fault.objects == "unknown":
+        return "it does not say what becomes of objects, so that their boxes and masks are dropped"
+    if fault.objects == "hidden" or not trial.acts_on_its_own:
+        raise NotApplicable("it leaves no object of the image there")
+    if fault.uses_classifier or fault.reads_other_instances:
+        raise NotApplicable("what a square changes hangs on the classifier, or on other instances")
+    strayed = trial.strayed()
+    if strayed > STRAY:
+        where = "objects stay" if fault.objects == "stay" else "it moves objects to"
+        raise Breach(
+            f"a bright square is seen {strayed:.1f} pixels beside where {where}; expected at most {STRAY}, "
+            "or another word as `objects`"
+        )
+    return f"a bright square is seen where it says, to {strayed:.1f} pixels"
 
 
 @rule(images_stay_images)

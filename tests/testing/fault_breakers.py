@@ -28,6 +28,7 @@ class Good(Transformation):
     """
 
     category = "shift"
+    objects = "stay"
 
     def __init__(self, *, depth: float = 0.5) -> None:
         check_number("depth", depth, above=0, high=1)
@@ -347,10 +348,9 @@ class ForgetsTheSeed(Plain):
     1
     """
 
-    def _at(self, images, severity, ids):
-        from farm.api import PerInstance
-
-        return np.clip(self._transform(images, severity, PerInstance(0, self.name, ids)), 0, 1)
+    def _at_each(self, *given):
+        self._seed = 0
+        return super()._at_each(*given)
 
 
 class TakesOneSeverityForAll(Plain):
@@ -392,9 +392,45 @@ class WantsSquares(Plain):
     1
     """
 
+    objects = "unknown"
+
     def _transform(self, images, severity, random):
         found = super()._transform(images, severity, random)
         return (found + found.swapaxes(2, 3)) / 2
+
+
+class SaysThatObjectsStay(Plain):
+    """Images moved to the right, in the dark.
+
+    >>> 1
+    1
+    """
+
+    def _transform(self, images, severity, random):
+        return np.roll(super()._transform(images, severity, random), round(severity), axis=3)
+
+
+class DoesNotMoveObjectsAlong(SaysThatObjectsStay):
+    """Images moved to the right, in the dark.
+
+    >>> 1
+    1
+    """
+
+    objects = "move"
+
+    def _move(self, shapes, severity, random):
+        return shapes
+
+
+class ObjectsDoWhatNobodyKnows(Plain):
+    """Images in the dark.
+
+    >>> 1
+    1
+    """
+
+    objects = "leave"
 
 
 class HangsOnTheProcess(Plain):

@@ -37,6 +37,9 @@ PLANTED: dict[type[Faultload], str] = {
     plant.ForgetsTheSeed: "the-seed-matters-where-it-draws",
     plant.TakesOneSeverityForAll: "each-at-its-own-severity",
     plant.GetsWeaker: "a-higher-severity-changes-more",
+    plant.SaysThatObjectsStay: "objects-are-where-it-says",
+    plant.DoesNotMoveObjectsAlong: "objects-are-where-it-says",
+    plant.ObjectsDoWhatNobodyKnows: "objects-are-where-it-says",
     plant.WantsSquares: "takes-any-shape",
     plant.HangsOnTheProcess: "is-the-same-in-a-new-process",
 }

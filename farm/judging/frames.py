@@ -13,16 +13,21 @@ from farm.judging.readouts import judged_records
 from farm.judging.record import Record
 from farm.measures import Counts
 from farm.measures.accumulate import QUANTILES
+from farm.measures.delays import Delays
 from farm.measures.detection import detection_measures
 from farm.store.readouts import Readouts
 
 _TASK: tuple[str, ...] = ("tp", "fp", "tn", "fn", *detection_measures(Counts(tp=1, fp=1, tn=1, fn=1)))
 _TASK += tuple(f"{name}_{end}" for name in BOUNDED for end in ("low", "high"))
 _TIMES = ("n", *QUANTILES)
+_OUTCOMES = tuple(Delays().by_outcome)
+_DELAY = ("n", *_OUTCOMES, "empty", "median", "p95", "p95_bound")
+_DELAY += tuple(f"{name}_seconds" for name in _DELAY[-3:])
 BLOCKS = {
     "specific": _TASK,
     "overall": _TASK,
-    "detection_delay": ("n", "missed", "median", "p95", "p95_bound"),
+    "detection_delay": _DELAY,
+    "cancellation_delay": _DELAY,
     "monitor_time_us": _TIMES,
     "classifier_time_us": _TIMES,
     "severity_range": ("low", "high"),

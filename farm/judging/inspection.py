@@ -18,11 +18,11 @@ from farm.judging.intervals import WORDS
 from farm.judging.notes import noted
 from farm.judging.table import VerdictTable
 from farm.measures import SPECIFIC, Bounded, Counts, Measure, Separation, oracle
-from farm.measures.along_time import Episodes
 from farm.measures.calibration import confidence_auroc, ece, reliability
 from farm.measures.cost import Costs, CostTally
 from farm.measures.decision import balanced_accuracy, trimmed_accuracy
 from farm.measures.detection import rates
+from farm.measures.episodes import Episodes
 from farm.measures.per_class import per_label
 from farm.measures.prevalence import at_prevalence
 from farm.measures.ranking import RiskCoverage

@@ -145,7 +145,8 @@ def _needed(rates: Sequence[Mapping[str, Any]], measure: str, half_width: float,
 
 
 def _along_time(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    whole = [r for r in records if r["part"] == "all" and r["detection_delay"] and r["monitor"] != ORACLE]
+    own = (r for r in records if r["part"] == "all" and r["monitor"] != ORACLE)
+    whole = [r for r in own if (r["detection_delay"] or {}).get("n")]
     several = len({(r["faultload"], r["severity"]) for r in whole}) > 1
     for record in whole:
         delay = record["detection_delay"]

@@ -6,7 +6,7 @@ Each look is a small table. What is undefined in it is None, with the reason bel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, cast
 
@@ -50,13 +50,15 @@ class InspectedRun:
     table: VerdictTable
     classes: Sequence[str] = ()
     yardsticks: frozenset[str] = frozenset()
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """What is noted of it."""
 
     @classmethod
     def of(cls, readouts: Readouts) -> InspectedRun:
         """Align what monitors said with the instances; monitors that failed are left out."""
         table = VerdictTable.of(readouts.instances, readouts.alarms, readouts.run)
         yardsticks = frozenset(each.name for each in noted(readouts.run, table.said) if each.yardstick)
-        return cls(table, readouts.run.get("classes") or (), yardsticks)
+        return cls(table, readouts.run.get("classes") or (), yardsticks, readouts.run)
 
     @property
     def unknown(self) -> Mapping[str, str | None]:

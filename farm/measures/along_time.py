@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farm.api.arrays import BoolArray, IntArray
+from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.errors import ParameterError
 from farm.measures.detection import OVERALL, Counts, mcc
 from farm.measures.measure import Measure, ratio, undefined
@@ -61,6 +61,18 @@ class FalseAlarms:
 
         most = float(gammaincinv(self.alarms + 1, level))
         return Measure(self.quiet / most)
+
+
+def threshold_at(quiet: FloatArray, per_1000: float) -> float:
+    """Return the lowest threshold that so many a thousand quiet instances exceed, or fewer where some tie.
+
+    Examples
+    --------
+    >>> threshold_at(np.array([0.1, 0.4, 0.2, 0.3]), 250), threshold_at(np.array([0.1, 0.3, 0.3]), 400)
+    (0.3, 0.3)
+    """
+    granted = int(np.floor(per_1000 / 1000 * len(quiet) + 1e-9))
+    return -np.inf if granted >= len(quiet) else float(-np.partition(-quiet, granted)[granted])
 
 
 class Window:

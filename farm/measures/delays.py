@@ -137,9 +137,13 @@ class Delays:
         return self._smallest(min(int(np.searchsorted(below, 0.95)) + 1, self.n))
 
     def in_time(self, deadline: float) -> Measure:
-        """Return the share of onsets found within so many instances; an open one counts if it outlasts it."""
+        """Return the share of onsets found within so many instances."""
+        return ratio(*self.in_time_of(deadline), self._why_none())
+
+    def in_time_of(self, deadline: float) -> tuple[int, int]:
+        """Return how many onsets were found in time, of how many; an open one counts if it outlasts it."""
         over = self.onsets - self[Outcome.OPEN] + self.open_after(deadline)
-        return ratio(self.counted(Outcome.FOUND, high=deadline), over, self._why_none())
+        return self.counted(Outcome.FOUND, high=deadline), over
 
     def open_after(self, instances: float) -> int:
         """Return how many open ones lasted longer than so many instances."""

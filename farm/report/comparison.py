@@ -22,7 +22,7 @@ from farm.measures import Measure
 from farm.report.cells import DASH, markup_free, number
 from farm.report.frames import look_of, render_frame
 from farm.report.latex import BOOKTABS, escape, with_minus
-from farm.report.looks import embedded, look_table, render_looks
+from farm.report.looks import embedded, look_tables, render_looks
 from farm.report.ranks import rank_look
 from farm.report.terminal import printed, sentences
 from farm.statistics.table import Cell, Undefined
@@ -187,7 +187,7 @@ def _rank_tables(comparison: Comparison, width: int) -> Iterator[RenderableType]
     for category, ranks in ranked(comparison):
         look = rank_look(category, ranks, width)
         name, _, about = look.title.partition(": ")
-        yield from (Text(), Text.assemble((name, "bold"), f": {about}"), look_table(look, width))
+        yield from (Text(), Text.assemble((name, "bold"), f": {about}"), *look_tables(look, width))
         yield from (_indented(note) for note in look.notes)
 
 

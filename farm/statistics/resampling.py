@@ -171,6 +171,23 @@ def means_by_weight(values: FloatArray, resampling: Resampling) -> Draw:
     return draw
 
 
+def quantile_by_weight(values: FloatArray, q: float, resampling: Resampling) -> Draw:
+    """Return the value that the share q of the instances does not exceed, as a function of groups' weights.
+
+    An infinite one is undefined.
+    """
+    order = np.argsort(values, kind="stable")
+    ranked, code = values[order], resampling.code[order]
+
+    def draw(weights: FloatArray) -> FloatArray:
+        below = np.cumsum(weights[:, code], axis=1)
+        place = (below < q * below[:, -1:] - 1e-9).sum(axis=1)
+        found = ranked[np.minimum(place, len(ranked) - 1)]
+        return np.asarray(np.where(np.isinf(found) | (below[:, -1] <= 0), np.nan, found))
+
+    return draw
+
+
 def codes(group: NDArray[Any]) -> IntArray:
     """Number the groups by their sorted names, so that the instances' order is no matter; each needs one.
 

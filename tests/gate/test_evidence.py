@@ -309,9 +309,8 @@ class TestOnsets:
     def test_missed_onsets_are_a_share_of_onsets(self):
         own = found(along([10 * i + 8 for i in range(37)]), "missed_onsets <= 0.5")
         assert ends(own) == pytest.approx((beta.ppf(0.05, 2, 38), 2 / 39, beta.ppf(0.95, 3, 37)))
-        assert own.method == (
-            "Clopper and Pearson, 39 onsets, taken for independent; 1 without a delay (standing, on ID or open)"
-        )
+        told = "39 onsets, taken for independent; 1 without a delay (standing, on ID or open)"
+        assert own.method == f"Clopper and Pearson, {told}"
 
     def test_what_the_end_left_open_later_than_was_granted_is_too_late(self):
         run = along([10 * i + 7 for i in range(39)])

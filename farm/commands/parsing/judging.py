@@ -216,9 +216,15 @@ def add_looking(commands: Commands) -> None:
         "--look",
         action="append",
         default=[],
-        choices=("classes", "scores", "confidence", "time"),
+        choices=("classes", "scores", "confidence", "time", "episodes", "delays"),
         help="class by class; detection by scores; the classifier's confidence and what scores sort out; "
-        "false alarms along time",
+        "false alarms along time; how soon each onset was noticed; delays over thresholds, at equal false "
+        "alarms",
+    )
+    inspect.add_argument(
+        "--deadline",
+        metavar="D",
+        help="with --look episodes: tell the share of onsets noticed within D instances, or seconds: 0.5s",
     )
     inspect.add_argument(
         "--ood-share",

@@ -47,6 +47,7 @@ def compare(options: argparse.Namespace) -> int:
         seed=options.seed,
         rope=options.rope,
         control=options.control,
+        false_alarms=options.false_alarms,
     )
     # Each stream of a run has all of its ID instances, by which its classifier is judged.
     tables = {stream.run: stream for one in comparison.sets for stream in one.streams}

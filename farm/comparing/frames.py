@@ -28,8 +28,8 @@ WITH_GAPS = dict.fromkeys(("like_best", "like_control"), "boolean")
 WITH_GAPS |= dict.fromkeys(("tracks", "needed", "n", "n_equal"), "Int64")
 WITH_GAPS |= dict.fromkeys(("chi_squared", "chi_squared_p", "f", "f_p", "p_shaffer", "p_nemenyi"), "float64")
 """Of which kind columns are that may lack a value, or have none at all."""
-BY_RESAMPLING = "resampling of tracks, Tukey's range of all monitors"
-BESIDE_CONTROL = "resampling of tracks, Holm's correction"
+BY_RESAMPLING = "resampling of {}, Tukey's range of all monitors"
+BESIDE_CONTROL = "resampling of {}, Holm's correction"
 BY_RANKS = "Wilcoxon's signed ranks, Holm's correction"
 
 
@@ -127,7 +127,9 @@ def stream_pairs(section: Section) -> Iterator[dict[str, Any]]:
                 "first": section.control or section.best,
                 "second": standing.monitor,
                 "p": standing.p.value,
-                "method": BY_RESAMPLING if section.control is None else BESIDE_CONTROL,
+                "method": (BY_RESAMPLING if section.control is None else BESIDE_CONTROL).format(
+                    "episodes" if section.unit == "onsets" else "tracks"
+                ),
                 "floor": section.resolution.floor,
                 "needed": needed,
                 "needed_of": needed_of,

@@ -168,7 +168,7 @@ def median_of(delay: FloatArray, delays: Delays) -> Bounded:
     if not median.defined:
         return Bounded.nowhere(median)
     each = Resampling(len(known))
-    draw = quantile_by_weight(known, 0.5, each)
+    draw = quantile_by_weight(known, 0.5, each.code)
     made = bootstrap({column: median}, lambda weights: {column: draw(weights)}, each, seed=0)
     return made.interval(*column)
 

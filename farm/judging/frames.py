@@ -22,7 +22,7 @@ _TASK += tuple(f"{name}_{end}" for name in BOUNDED for end in ("low", "high"))
 _TIMES = ("n", *QUANTILES)
 _OUTCOMES = tuple(Delays().by_outcome)
 _DELAY = ("n", *_OUTCOMES, "empty", "median", "p95", "p95_bound")
-_DELAY += tuple(f"{name}_seconds" for name in _DELAY[-3:])
+_DELAY += (*(f"{name}_seconds" for name in _DELAY[-3:]), "missed_share")
 BLOCKS = {
     "specific": _TASK,
     "overall": _TASK,

@@ -82,6 +82,7 @@ class WholeStream:
         }
         if self.frame_rate is not None:
             found |= {f"{name}_seconds": in_seconds(each, self.frame_rate) for name, each in found.items()}
+        found["missed_share"] = delays.missed_share
         return {"n": delays.onsets, **delays.by_outcome, "empty": self.episodes.empty, **plain(found)}
 
 

@@ -20,7 +20,14 @@ def add_judging(commands: Commands) -> None:
         "--measure",
         default="overall.mcc",
         metavar="M",
-        help="e.g. specific.fnr, auroc (default: overall.mcc)",
+        help="e.g. specific.fnr, auroc, or along time detection_delay, missed_onsets (default: overall.mcc)",
+    )
+    compare.add_argument(
+        "--false-alarms",
+        type=float,
+        metavar="N",
+        help="set each monitor's threshold so that it has N false alarms a thousand ID instances outside of "
+        "faults",
     )
     compare.add_argument(
         "--by",

@@ -149,7 +149,10 @@ def _by_monitor(runs: Sequence[RunEpisodes], fault: str, deadline: Deadline | No
     columns += [] if frame_rate is None else ["seconds"]
     columns += [] if deadline is None else [f"within {deadline.value:g} {deadline.unit}"]
     empty = sum(each.stream.episodes.empty for each in runs)
-    notes = (BY_DRAWS, *([f"{empty:,} planned episodes have no OOD instance, and are none"] if empty else []))
+    notes = (
+        BY_DRAWS,
+        *([f"planned episodes without any OOD instance: {empty:,}; they have no onset"] if empty else []),
+    )
     title = f"{fault}: {n:,} onset{'' if n == 1 else 's'}, instances until noticed"
     return Look(title, tuple(columns), rows, notes)
 

@@ -193,7 +193,7 @@ def _time_sheet(records: Records, notes: Notes, *, everything: bool) -> Sheet:
     ]
     columns = (*TIME, *aside, *(CANCELLED if everything or policies != {"cancel"} else ()))
     empty = max(block.get("empty", 0) for block in blocks)
-    below = f"{empty:,} planned episodes have no OOD instance, and are none." if empty else ""
+    below = f"Planned episodes without any OOD instance: {empty:,}; they have no onset." if empty else ""
     told = "faults that begin, instances until noticed"
     return replace(_sheet(columns, records, notes), subtitle=told, below=below)
 

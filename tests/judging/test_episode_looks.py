@@ -63,7 +63,7 @@ def test_planted_alarms_come_out_to_the_digit():
         row = rows_of(look)[0]
         assert tuple(row[name] for name in counts) == expected
         assert row["median"].value == median
-        assert "1 planned episodes have no OOD instance" in look.notes[1]
+        assert "planned episodes without any OOD instance: 1" in look.notes[1]
     told = [
         (row["episode"], row["fault"], row["onset"], row["lasts"], row["alarm after"])
         for row in rows_of(each)

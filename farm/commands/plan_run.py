@@ -145,17 +145,20 @@ def _needed(rates: Sequence[Mapping[str, Any]], measure: str, half_width: float,
 
 
 def _along_time(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    delays = {r["monitor"]: r["detection_delay"] for r in records if r["part"] == "all"}
-    for monitor, delay in delays.items():
-        if delay is None or monitor == ORACLE:
-            continue
-        n, missed = delay["n"], delay["missed"]
-        what = f"{monitor}'s detection delay (95 % of all, with 95 % confidence)"
+    own = (r for r in records if r["part"] == "all" and r["monitor"] != ORACLE)
+    whole = [r for r in own if (r["detection_delay"] or {}).get("n")]
+    several = len({(r["faultload"], r["severity"]) for r in whole}) > 1
+    for record in whole:
+        delay = record["detection_delay"]
+        missed, n = delay["missed"], delay["found"] + delay["missed"]
+        what = f"{record['monitor']}'s detection delay (95 % of all, with 95 % confidence)"
+        if several:
+            what += f" of {_fault(record)}"
         if missed > 0.05 * n:
             yield f"{what} has no bound: {missed} of {n} onsets were missed, more than it may leave out."
         elif (needed := onsets_for_delay_bound(missed)) > n:
             but = "if none is missed" if not missed else f"if no more than those {missed} are missed"
-            yield f"To bound {what}: {needed - n:,} more onsets beside the {n:,} there are, {but}."
+            yield f"To bound {what}: {needed - n:,} more onsets beside the {n:,} with a delay, {but}."
 
 
 def _grouped(table: VerdictTable) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from farm.comparing import Conclusion
     from farm.gate.answer import Answer
     from farm.gate.drift import Reference
+    from farm.judging.inspection import InspectedRun, Look
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -49,6 +50,7 @@ def compare(options: argparse.Namespace) -> int:
         seed=options.seed,
         rope=options.rope,
         control=options.control,
+        false_alarms=options.false_alarms,
     )
     # Each stream of a run has all of its ID instances, by which its classifier is judged.
     tables = {stream.run: stream for one in comparison.sets for stream in one.streams}
@@ -168,17 +170,20 @@ def inspect(options: argparse.Namespace) -> int:
         return draw(options, loaded(options.run))
     if options.monitor or options.out:
         raise ExperimentError("--monitor and --out have no effect without --images missed|cancelled|ood|id")
+    if options.deadline and "episodes" not in options.look:
+        raise ExperimentError("--deadline has no effect without --look episodes")
     if not (options.look or options.ood_share or options.costs or options.pair):
-        asked = " ".join(f"--look {name}" for name in inspection.LOOKS)
+        asked = " ".join(f"--look {name}" for name in (*inspection.LOOKS, *TOGETHER))
         raise ExperimentError(
             f"nothing to look at; give {asked}, --ood-share P, --costs FILE, --pair A B or --images KIND"
         )
     prices = _prices(options.costs) if options.costs else None
     looks = []
     readouts = loaded(options.run)
-    for each in readouts:
-        run = inspection.InspectedRun.of(each)
-        own = [look for name in options.look for look in inspection.LOOKS[name](run)]
+    runs = [inspection.InspectedRun.of(each) for each in readouts]
+    for each, run in zip(readouts, runs, strict=True):
+        alone = [name for name in options.look if name in inspection.LOOKS]
+        own = [look for name in alone for look in inspection.LOOKS[name](run)]
         if options.ood_share:
             own += inspection.at_share(run, options.ood_share)
         if options.pair:
@@ -187,8 +192,24 @@ def inspect(options: argparse.Namespace) -> int:
             own += inspection.costs(run, prices)
         of_run = f"{each.run['folder']}: " if len(readouts) > 1 else ""
         looks += [replace(look, title=of_run + look.title) for look in own]
+    looks += _together(runs, options.look, options.deadline)
     sys.stdout.write(render_looks(looks, options.format, width=_terminal(140)[0]))
     return 0
+
+
+TOGETHER = ("episodes", "delays")
+"""The looks at all runs as one table."""
+
+
+def _together(runs: Sequence[InspectedRun], asked: Sequence[str], deadline: str | None) -> Iterator[Look]:
+    from farm.judging import episode_looks
+
+    for name in asked:
+        if name == "episodes":
+            granted = None if deadline is None else episode_looks.Deadline.parse(deadline)
+            yield from episode_looks.episodes(runs, granted)
+        elif name == "delays":
+            yield from episode_looks.delays_at_false_alarms(runs)
 
 
 def _prices(path: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from rich.live import Live
 
 from farm.errors import ExperimentError
 from farm.judging.live import Watch
-from farm.report.terminal import live_table, text_console
+from farm.report.live import live_table
+from farm.report.terminal import text_console
 from farm.run.execution import assemble
 from farm.run.loading import importable, load_experiment
 from farm.run.progress import shown_progress
@@ -20,6 +21,10 @@ from farm.run.system import Step, SystemUnderTest
 from farm.store.threads import limited_threads
 
 REDRAW_SECONDS = 0.25
+PAGE_SECONDS = 4
+"""So long a page is shown where there are more monitors than lines."""
+HEADING = 5
+"""The lines of a terminal that show no monitor."""
 
 
 def stream(options: argparse.Namespace) -> int:
@@ -46,7 +51,7 @@ def stream(options: argparse.Namespace) -> int:
             steps = watch.follow(system, system.steps(ready.stream, experiment.batch_size))
             _show(_until(steps, watch, options.length), watch, live, options)
         watch.remember()
-        console.print(live_table(watch, options.window))
+        console.print(live_table(watch, options.window, console.width))
     failed = [watched for watched in watch.monitors.values() if watched.failure]
     for watched in failed:
         print(f"farm: failed: {watched.failure}", file=sys.stderr)
@@ -74,7 +79,9 @@ def _show(steps: Iterator[Step], watch: Watch, live: Live | None, options: argpa
                 if options.live and live is None:
                     print(f"{watch.n:,} instances", file=sys.stderr, flush=True)
             if live and time.monotonic() - drawn >= REDRAW_SECONDS:
-                live.update(live_table(watch, options.window), refresh=True)
                 drawn = time.monotonic()
+                width, height = live.console.size
+                rows, page = max(height - HEADING, 1), int(drawn / PAGE_SECONDS)
+                live.update(live_table(watch, options.window, width, rows, page), refresh=True)
         if live:
             live.update("", refresh=True)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from farm.comparing.conclusions import ALL, Conclusion, conclude
+from farm.comparing.equal_alarms import at_false_alarms
 from farm.comparing.frames import pairs_frame, ranks_frame, tests_frame, values_frame
 from farm.comparing.joint_tracks import ALARM_RATE
 from farm.comparing.measures import Measured, measured
@@ -26,6 +27,10 @@ from farm.statistics.wording import listed, verb
 from farm.store.readouts import Readouts
 
 BY = ("faultload", "category", "severity", "workload")
+EQUAL = (
+    "each monitor has {:g} false alarms a thousand quiet instances, or just fewer: its threshold is set to "
+    "that, and each alarm cancels"
+)
 SectionMaker: TypeAlias = Callable[[str, tuple[BenchmarkSet, ...]], Section]
 
 
@@ -103,6 +108,7 @@ def compare_runs(
     seed: int = 0,
     rope: float | None = None,
     control: str | None = None,
+    false_alarms: float | None = None,
 ) -> Comparison:
     """Compare all monitors that any of the runs has, or some of them.
 
@@ -128,6 +134,9 @@ def compare_runs(
     control
         The monitor that each other one is compared with, such as the baseline that a new one has to beat.
         Without it, each is compared with the best, or with every other one.
+    false_alarms
+        Where it is given, each monitor is judged by the alarms that it would raise with so many false ones a
+        thousand quiet instances, whatever its threshold and its policy.
 
     Examples
     --------
@@ -143,6 +152,8 @@ def compare_runs(
     odin is worse (p = 0.001).
     """
     what = measured(measure)
+    if false_alarms is not None:
+        runs = [at_false_alarms(run, false_alarms) for run in runs]
     for option, value, known in (("--by", by, BY), ("--undefined", undefined, CONVENTIONS)):
         if value not in known:
             raise ExperimentError(f"{option} '{value}' is not known; {suggestion(value, known)}")
@@ -181,6 +192,7 @@ def compare_runs(
         sections=sections,
         conclusions=concluded,
         notes=(
+            *([] if false_alarms is None else [EQUAL.format(false_alarms)]),
             *_notes(what, sets, runs, monitors),
             *_not_run(sets, runs, [m for m in monitors if m not in yardsticks]),
         ),

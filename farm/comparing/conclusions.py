@@ -229,7 +229,7 @@ def of_streams(category: str, streams: Section, alpha: float) -> str:
         clauses.append(f"{listed(without)} {verb(without, 'has', 'have')} no value{over}")
     n_sets = len(streams.sets)
     why = "there is one set" if n_sets == 1 else f"too few of {n_sets} sets can be ranked"
-    told = f"{where(category)}, {why}, so that its instances decide (n = {streams.n:,})"
+    told = f"{where(category)}, {why}, so that its {streams.unit} decide (n = {streams.n:,})"
     return f"{told}: {'; '.join(clauses)}."
 
 

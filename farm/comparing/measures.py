@@ -19,15 +19,22 @@ class Measured:
     higher_is_better: bool
 
     @property
+    def along_time(self) -> bool:
+        """Whether it is of the onsets or the quiet instances of whole streams."""
+        return self.name in ALONG_TIME
+
+    @property
     def depends_on_share(self) -> bool:
         """Whether the same monitor has another value where the share of OOD instances is another."""
         task, _, rate = self.name.rpartition(".")
-        return self.name not in RATES and (task, rate) not in {("specific", each) for each in RATES}
+        return self.name not in (*RATES, *ALONG_TIME) and (task, rate) not in {
+            ("specific", each) for each in RATES
+        }
 
     @property
     def needs(self) -> tuple[str, ...]:
         """What has to be known of all instances: `label`, `is_ood`, or neither."""
-        if self.name in RANKED or self.name.startswith("specific."):
+        if self.along_time or self.name in RANKED or self.name.startswith("specific."):
             return ("is_ood",)
         return () if self.name in ("coverage", "alarm_rate") else ("label",)
 
@@ -41,7 +48,7 @@ class Measured:
         Measure(value=nan, reason='no mistakes')
         """
         place: Mapping[str, Any] = record
-        *path, last = self.name.split(".")
+        *path, last = ALONG_TIME.get(self.name, self.name).split(".")
         for step in path:
             why = place["undefined"].get(step)
             if why is not None:
@@ -77,8 +84,18 @@ MEASURES: Mapping[str, bool] = {
 """Each measure, and whether higher is better."""
 
 
+ALONG_TIME: Mapping[str, str] = {
+    "detection_delay": "detection_delay.median",
+    "cancellation_delay": "cancellation_delay.median",
+    "missed_onsets": "detection_delay.missed_share",
+    "false_alarms_per_1000": "false_alarms_per_1000",
+}
+"""What streams in which faults begin can be compared by, with its place in a record; lower is better."""
+
+
 def measured(name: str) -> Measured:
     """Find a measure by its name."""
-    if name not in MEASURES:
-        raise ExperimentError(f"--measure '{name}' is not known; {suggestion(name, MEASURES)}")
-    return Measured(name, MEASURES[name])
+    known = {**MEASURES, **dict.fromkeys(ALONG_TIME, False)}
+    if name not in known:
+        raise ExperimentError(f"--measure '{name}' is not known; {suggestion(name, known)}")
+    return Measured(name, known[name])

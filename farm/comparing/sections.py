@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from farm.api.arrays import FloatArray
+from farm.comparing.along_time import StreamPart, pooled, redrawn, size
 from farm.comparing.joint_tracks import AUROC, JointTracks, StreamCounts, form_of
 from farm.comparing.measures import Measured
 from farm.comparing.sets import BenchmarkSet, each_once
@@ -56,7 +58,7 @@ class Section:
     sets: tuple[str, ...]
     n_streams: int
     n: int
-    """Instances; the ID instances that sets of one run share count once."""
+    """Instances; those that sets of one run share count once. Along time, onsets or quiet instances."""
     n_groups: int | None
     """Tracks that were resampled; None where nothing was."""
     standings: tuple[Standing, ...]
@@ -66,6 +68,8 @@ class Section:
     """How small p can be at all; None where nothing was resampled."""
     control: str | None = None
     """The monitor that the others are compared with; None: the best."""
+    unit: str = "instances"
+    """What `n` counts."""
 
     @property
     def best(self) -> str | None:
@@ -122,12 +126,16 @@ def sections(
         if not isinstance(drawn, str):
             known = sum(each.defined for each in p.values())
             resolution = Resolution(drawn.fewest, drawn.replicates, known + 1, alpha, by_control)
+        n, unit = sum(int(rows.sum()) for _, _, rows in each_once(sets)), "instances"
+        if measure.along_time:
+            n, unit = size(_whole(sets), measure)
         standings = tuple(_standings(measure, cells[measure], drawn, p, resolution, control))
         found[measure.name] = Section(
             name=name,
             sets=tuple(one.name for one in sets),
             n_streams=sum(len(one.streams) for one in sets),
-            n=sum(int(rows.sum()) for _, _, rows in each_once(sets)),
+            n=n,
+            unit=unit,
             n_groups=None if isinstance(drawn, str) else drawn.n_groups,
             standings=standings,
             notes=tuple(_notes(drawn, standings, resolution, control)),
@@ -200,7 +208,10 @@ def _notes(
 
 
 def _value(sets: Sequence[BenchmarkSet], measure: Measured, monitor: str) -> tuple[Measure, str | None]:
-    """Average over sets; where it has no value on one of them it has no mean, and the word for that."""
+    """Average over sets; where it has no value on one of them it has no mean, and the word for that.
+
+    Along time, the onsets of all sets are one table.
+    """
     cells = [(one, one.cell(measure, monitor)) for one in sets]
     gaps: dict[str, list[str]] = {FAILED: [], NOT_RUN: [], UNDEFINED: []}
     for one, cell in cells:
@@ -208,12 +219,15 @@ def _value(sets: Sequence[BenchmarkSet], measure: Measured, monitor: str) -> tup
             why = one.failures.get(monitor)
             some = cell.reason.removeprefix("was not run").strip()
             gaps[FAILED if why else NOT_RUN].append(why or (f"{some} of {one.name}" if some else one.name))
-        elif not cell.defined:
+        elif not cell.defined and not measure.along_time:
             gaps[UNDEFINED].append(str(cell.reason))
     for gap, reasons in gaps.items():
         if reasons:
             where = f" on {len(reasons)} of {len(sets)} sets" if len(sets) > 1 else ""
             return undefined(f"{gap}{where} ({reasons[0]})"), gap
+    if measure.along_time:
+        found = pooled(_whole(sets), measure, monitor)
+        return found, None if found.defined else UNDEFINED
     return Measure(float(np.mean([cell.value for _, cell in cells if isinstance(cell, Measure)]))), None
 
 
@@ -228,8 +242,31 @@ def resampled(
 ) -> dict[Measured, Bootstrap | str]:
     """Resample all streams together, once for all measures of the monitors that have a value of them.
 
-    Where that cannot be done for a measure, its place holds the reason.
+    What is measured along time is drawn by episodes, or by tracks of quiet instances. Where nothing can be
+    drawn for a measure, its place holds the reason.
     """
+    drawn: dict[Measured, Bootstrap | str] = {}
+    options: dict[str, Any] = {"level": level, "replicates": replicates, "seed": seed, "control": control}
+    for measure in [each for each in values if each.along_time]:
+        own = values[measure]
+        drawn[measure] = redrawn(_whole(sets), measure, own, **options) if own else NO_VALUE
+    others = {measure: own for measure, own in values.items() if not measure.along_time}
+    return drawn | _by_tracks(sets, others, **options)
+
+
+def _whole(sets: Sequence[BenchmarkSet]) -> list[StreamPart]:
+    return [each for one in sets for each in one.whole]
+
+
+def _by_tracks(
+    sets: Sequence[BenchmarkSet],
+    values: Mapping[Measured, Mapping[str, Measure]],
+    *,
+    level: float,
+    replicates: int | None,
+    seed: int,
+    control: bool,
+) -> dict[Measured, Bootstrap | str]:
     if not any(values.values()):
         return dict.fromkeys(values, NO_VALUE)
     joint = JointTracks.of(sets)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from farm.api.arrays import BoolArray
+from farm.comparing.along_time import StreamPart, pooled
 from farm.comparing.measures import Measured
 from farm.comparing.sameness import check_distinct, names
 from farm.errors import DataError
@@ -46,6 +47,8 @@ class BenchmarkSet:
     """A run's records by monitor, run by run."""
     streams: list[VerdictTable] = field(default_factory=list, compare=False)
     """A run's instances: all ID ones, and the OOD ones of this fault."""
+    whole: list[StreamPart] = field(default_factory=list, compare=False)
+    """The same runs with their whole streams, for what is measured along time."""
 
     @property
     def name(self) -> str:
@@ -64,7 +67,10 @@ class BenchmarkSet:
         }
 
     def cell(self, measure: Measured, monitor: str) -> Cell:
-        """Return the mean over the runs, which are repetitions; each of them has to have a value."""
+        """Return the mean over the runs, which are repetitions; each of them has to have a value.
+
+        What is measured along time is of the onsets, or the quiet instances, of all runs together.
+        """
         there = [records[monitor] for records in self.records if monitor in records]
         lasted = [record for record in there if record["failure"] is None]
         for found, of, what in ((there, self.records, "was not run"), (lasted, there, "failed")):
@@ -73,6 +79,8 @@ class BenchmarkSet:
                     f" in {len(of) - len(found)} of {len(self.records)} runs" if len(self.records) > 1 else ""
                 )
                 return Missing(what + few)
+        if measure.along_time:
+            return pooled(self.whole, measure, monitor)
         values = [measure.of(record) for record in lasted]
         gap = next((value for value in values if not value.defined), None)
         return gap or Measure(sum(value.value for value in values) / len(values))
@@ -119,6 +127,7 @@ def sets_of(runs: Sequence[JudgedRun], *, recorded: bool = True) -> list[Benchma
                 if recorded:
                     found.records.append({r["monitor"]: r for r in ranked if _is_of(r, part.group)})
                 found.streams.append(run.table.take(run.table.partition.rows(part)))
+                found.whole.append(StreamPart(run, part, workload))
     _check_names(list(sets))
     return list(sets)
 

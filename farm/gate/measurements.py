@@ -20,7 +20,8 @@ from farm.gate.measures import CLASSIFIER
 from farm.gate.selected import Selected
 from farm.judging import VerdictTable
 from farm.measures import Measure
-from farm.measures.along_time import OUTSIDE, Episodes, begun
+from farm.measures.delays import Delays
+from farm.measures.episodes import OUTSIDE, Episodes
 from farm.statistics.bootstrap import bootstrap
 from farm.statistics.clopper_pearson import high_of_share, low_of_share
 from farm.statistics.resampling import Resampling, means_by_weight
@@ -78,14 +79,20 @@ def time_evidence(
 def onset_evidence(selected: Selected, criterion: Criterion, monitor: str) -> Evidence:
     """Return the evidence on how soon a monitor noticed what went wrong along streams, or how often never.
 
-    An onset that nobody noticed while it lasted has an infinite delay.
+    An onset that nobody noticed while it lasted has an infinite delay; so has one that the stream's end left
+    open after more instances than the criterion grants. All others without a delay are told apart.
     """
     demand, tables = Demand.of(criterion), [run.table for run in selected.runs]
-    every = [
-        Episodes(episode_of(each), each.is_ood).delays(each.said[monitor].alarm).values for each in tables
-    ]
-    delays = np.concatenate(every)
-    n, n_missed, q, level = len(delays), int(np.isinf(delays).sum()), _share(criterion), criterion.level
+    q, level = _share(criterion), criterion.level
+    every = Delays.together(
+        Episodes(episode_of(each), each.is_ood).noticed(each.said[monitor].alarm).delays for each in tables
+    )
+    outlasted = 0 if q is None else every.open_after(demand.bound)
+    delays, n_missed = np.append(every.values, np.full(outlasted, np.inf)), every.missed + outlasted
+    n = len(delays)
+    if not n:
+        gap = every.quantile(0.5)
+        return Evidence(gap, gap, gap, level, 0, 0, 0, selected.set_names, "")
     if q is None:
         how, value = "Clopper and Pearson, ", n_missed / n
         low, high = (Measure(end(n_missed, n, level)) for end in (low_of_share, high_of_share))
@@ -103,7 +110,7 @@ def onset_evidence(selected: Selected, criterion: Criterion, monitor: str) -> Ev
         n_ood=n,
         n_groups=n,
         sets=selected.set_names,
-        method=f"{how}{n} onsets, taken for independent",
+        method=f"{how}{n} onsets, taken for independent{every.aside(outlasted)}",
         counts={"onsets": n, "missed": n_missed},
         trials=trials,
     )
@@ -129,7 +136,7 @@ def size_evidence(selected: Selected, criterion: Criterion, monitor: str) -> Evi
 
 def quiet(table: VerdictTable) -> BoolArray:
     """Say which instances of a whole stream are ID, before faults or between them."""
-    return np.asarray((begun(episode_of(table), table.is_ood) == OUTSIDE) & ~table.is_ood)
+    return Episodes(episode_of(table), table.is_ood).quiet
 
 
 def episode_of(table: VerdictTable) -> IntArray:

@@ -17,7 +17,7 @@ from farm.errors import suggestion
 from farm.gate.criterion import Criterion
 from farm.gate.measures import ALONG_TIME, CLASSIFIER, Need, Side
 from farm.gate.population import GatedRun, Population, RunOfSet, RunRows, grouped
-from farm.measures.along_time import OUTSIDE, begun
+from farm.measures.episodes import OUTSIDE, begun
 from farm.store.readouts import Readouts
 
 WITHOUT_LABELS = "alarm_rate and drift need neither labels nor is_ood"

@@ -19,9 +19,10 @@ from farm.errors import DataError
 from farm.judging.intervals import Intervals, NotCounted, OfInstances
 from farm.judging.notes import failures, noted
 from farm.judging.reading import has_values, parts_of
-from farm.judging.record import MEASURED, RANKED, Fields, Record, not_along_time, records
+from farm.judging.record import MEASURED, RANKED, Fields, Record, records
 from farm.judging.strata import tallies
 from farm.judging.table import VerdictTable
+from farm.judging.whole_stream import not_along_time
 from farm.measures import undefined
 from farm.measures.accumulate import Accumulator, time_quantiles
 from farm.measures.histogram import BINS

@@ -13,16 +13,21 @@ from farm.judging.readouts import judged_records
 from farm.judging.record import Record
 from farm.measures import Counts
 from farm.measures.accumulate import QUANTILES
+from farm.measures.delays import Delays
 from farm.measures.detection import detection_measures
 from farm.store.readouts import Readouts
 
 _TASK: tuple[str, ...] = ("tp", "fp", "tn", "fn", *detection_measures(Counts(tp=1, fp=1, tn=1, fn=1)))
 _TASK += tuple(f"{name}_{end}" for name in BOUNDED for end in ("low", "high"))
 _TIMES = ("n", *QUANTILES)
+_OUTCOMES = tuple(Delays().by_outcome)
+_DELAY = ("n", *_OUTCOMES, "empty", "median", "p95", "p95_bound")
+_DELAY += (*(f"{name}_seconds" for name in _DELAY[-3:]), "missed_share")
 BLOCKS = {
     "specific": _TASK,
     "overall": _TASK,
-    "detection_delay": ("n", "missed", "median", "p95", "p95_bound"),
+    "detection_delay": _DELAY,
+    "cancellation_delay": _DELAY,
     "monitor_time_us": _TIMES,
     "classifier_time_us": _TIMES,
     "severity_range": ("low", "high"),
@@ -30,6 +35,7 @@ BLOCKS = {
 """The fields that hold others, and those that have a column whether or not a record has them."""
 UNITS = {
     "detection_delay": "detection_delay_instances",
+    "cancellation_delay": "cancellation_delay_instances",
     "false_alarms_per_1000": "false_alarms_per_1000_instances",
 }
 """Columns that tell their unit, where a field's name does not."""
@@ -122,5 +128,6 @@ def _reasons(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _column(name: str, field: str | None = None) -> str:
-    own = UNITS.get(name, name)
+    in_seconds = field is not None and field.endswith("_seconds")
+    own = name if in_seconds else UNITS.get(name, name)
     return own if field is None else f"{own}_{field}"

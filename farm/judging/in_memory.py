@@ -12,9 +12,10 @@ import pandas as pd
 
 from farm.judging.intervals import BOUNDED, Intervals, OfInstances, OfTracks, TrackDraws
 from farm.judging.notes import Noted, noted
-from farm.judging.record import MEASURED, RANKED, Fields, Record, WholeStream, not_along_time, records
+from farm.judging.record import MEASURED, RANKED, Fields, Record, records
 from farm.judging.strata import Ascending, quantiles, tallies, total
 from farm.judging.table import VerdictTable
+from farm.judging.whole_stream import SeenAlong, WholeStream, not_along_time
 from farm.measures import Separation, undefined
 from farm.measures.accumulate import QUANTILES
 from farm.measures.parts import Part
@@ -29,8 +30,8 @@ class Findings:
     """One for each stratum."""
     scores: Ascending | None
     times: Ascending | None
-    along_time: Fields | None
-    """Of the whole stream; None where it has no episodes."""
+    along_time: SeenAlong | None
+    """None where the stream has no episodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +81,14 @@ class JudgedRun:
     @cached_property
     def _found(self) -> Mapping[str, Findings]:
         """What follows from the verdicts of the monitors that did not fail, and of the perfect one."""
-        stream, everyone = WholeStream.of(self.table), self.table.with_oracle()
+        stream, everyone = self.stream, self.table.with_oracle()
         parted, counted = self.table.partition, tallies(self.table, everyone)
         return {
             name: Findings(
                 counted[name],
                 None if said.score is None else Ascending(said.score, parted),
                 None if said.time_us is None else Ascending(said.time_us, parted),
-                None if stream is None else stream.fields(said.alarm),
+                None if stream is None else stream.seen(said),
             )
             for name, said in everyone.items()
         }
@@ -122,12 +123,21 @@ class JudgedRun:
         id_scores, ood_scores = (side[0] if side else np.empty(0) for side in by_side)
         return dict(Separation(id_scores, ood_scores, ascending=True).measures())
 
+    @cached_property
+    def stream(self) -> WholeStream | None:
+        """When things went wrong along the stream; None where it has no episodes."""
+        return WholeStream.of(self.table, self.run)
+
+    def seen(self, monitor: str) -> SeenAlong | None:
+        """Return how a monitor noticed each episode; None where there are none."""
+        return self._found[monitor].along_time
+
     def along_time(self, monitor: str, part: Part) -> Fields:
         """Return what follows from the order of the stream: of part `all` only, as it is of all instances."""
-        found = self._found[monitor].along_time
-        if found is None or part.name != "all":
-            return not_along_time("the stream has no episodes" if found is None else "told of part all")
-        return found
+        seen = self.seen(monitor)
+        if self.stream is None or seen is None or part.name != "all":
+            return not_along_time("the stream has no episodes" if seen is None else "told of part all")
+        return self.stream.fields(seen, part)
 
     def times(self, monitor: str, part: Part) -> Fields | None:
         """Return quantiles over those instances that were timed; None without any."""

@@ -6,7 +6,7 @@ Each look is a small table. What is undefined in it is None, with the reason bel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, cast
 
@@ -18,11 +18,11 @@ from farm.judging.intervals import WORDS
 from farm.judging.notes import noted
 from farm.judging.table import VerdictTable
 from farm.measures import SPECIFIC, Bounded, Counts, Measure, Separation, oracle
-from farm.measures.along_time import Episodes
 from farm.measures.calibration import confidence_auroc, ece, reliability
 from farm.measures.cost import Costs, CostTally
 from farm.measures.decision import balanced_accuracy, trimmed_accuracy
 from farm.measures.detection import rates
+from farm.measures.episodes import Episodes
 from farm.measures.per_class import per_label
 from farm.measures.prevalence import at_prevalence
 from farm.measures.ranking import RiskCoverage
@@ -50,13 +50,15 @@ class InspectedRun:
     table: VerdictTable
     classes: Sequence[str] = ()
     yardsticks: frozenset[str] = frozenset()
+    run: Mapping[str, Any] = field(default_factory=dict)
+    """What is noted of it."""
 
     @classmethod
     def of(cls, readouts: Readouts) -> InspectedRun:
         """Align what monitors said with the instances; monitors that failed are left out."""
         table = VerdictTable.of(readouts.instances, readouts.alarms, readouts.run)
         yardsticks = frozenset(each.name for each in noted(readouts.run, table.said) if each.yardstick)
-        return cls(table, readouts.run.get("classes") or (), yardsticks)
+        return cls(table, readouts.run.get("classes") or (), yardsticks, readouts.run)
 
     @property
     def unknown(self) -> Mapping[str, str | None]:

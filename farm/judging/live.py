@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,16 +10,60 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farm.api import Batch, BoolArray, IntArray
-from farm.measures.along_time import OUTSIDE, Window
-from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.along_time import FalseAlarms, Window
+from farm.measures.delays import Delays, Outcome, Told
+from farm.measures.episodes import OUTSIDE
+from farm.measures.measure import Measure
 
 if TYPE_CHECKING:
     from farm.run.system import Step, SystemUnderTest
 
 HISTORY = 8
 """How many earlier values of a windowed measure are kept for the sparkline."""
-KEPT_DELAYS = 1000
-"""How many of the latest delays are kept for their median."""
+
+
+class Noticing:
+    """How one signal notices a stream's episodes, an instance at a time: as `Episodes.noticed` says of all.
+
+    Examples
+    --------
+    >>> noticing = Noticing()
+    >>> for place, alarm in enumerate((False, True, False)):
+    ...     noticing.follow(0, is_ood=True, signal=alarm, onset=place == 0)
+    >>> noticing.delays.quantile(0.5).value
+    1.0
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[Told] = Counter()
+        self._stood = self._waiting = False
+        self._since_onset = 0
+
+    @property
+    def delays(self) -> Delays:
+        """What came of the onsets by now; one that nobody has noticed yet is open."""
+        waiting = {(Outcome.OPEN, self._since_onset): 1} if self._waiting else {}
+        return Delays(self._counts + Counter(waiting))
+
+    def follow(self, episode: int, *, is_ood: bool, signal: bool, onset: bool) -> None:
+        """Follow one instance, in the stream's order."""
+        if self._waiting and (onset or episode == OUTSIDE):
+            self._end(Outcome.AFTER if signal and episode == OUTSIDE else Outcome.MISSED)
+        if onset:
+            self._waiting, self._since_onset = True, 0
+        if self._waiting and signal:
+            if onset and self._stood:
+                self._end(Outcome.STANDING)
+            elif is_ood:
+                self._end(Outcome.FOUND, self._since_onset)
+            else:
+                self._end(Outcome.ON_ID)
+        self._stood = signal
+        self._since_onset += 1
+
+    def _end(self, outcome: Outcome, instances: int = 0) -> None:
+        self._counts[outcome, instances] += 1
+        self._waiting = False
 
 
 @dataclass
@@ -31,39 +74,20 @@ class Watched:
     window: Window
     mcc_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     alarm_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
-    delays: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT_DELAYS))
-    missed: int = 0
-    noticed: int = 0
+    by_alarm: Noticing = field(default_factory=Noticing)
+    by_cancelling: Noticing = field(default_factory=Noticing)
     false_alarms: int = 0
     failure: str | None = None
-    _waiting: bool = False
-    _since_onset: int = 0
-
-    @property
-    def median_delay(self) -> Measure:
-        """The median delay of the latest onsets, missed ones being infinite."""
-        middle = float(np.median(self.delays)) if self.delays else math.inf
-        return undefined("half of the onsets or more were missed") if math.isinf(middle) else Measure(middle)
 
     def false_alarms_per_1000(self, quiet: int) -> Measure:
         """The alarms a thousand ID instances outside of faults."""
-        return ratio(1000 * self.false_alarms, quiet, "no ID instance outside of an episode yet")
+        return FalseAlarms(quiet, self.false_alarms).per_1000
 
-    def follow(self, episode: int, is_ood: bool, alarm: bool, onset: bool) -> None:
+    def follow(self, episode: int, *, is_ood: bool, alarm: bool, cancelled: bool, onset: bool) -> None:
         """Follow one instance, in the stream's order."""
-        if self._waiting and (onset or episode == OUTSIDE):
-            self.missed += 1
-            self.delays.append(math.inf)
-            self._waiting = False
-        if onset:
-            self._waiting, self._since_onset = True, 0
-        if alarm and self._waiting:
-            self.delays.append(self._since_onset)
-            self.noticed += 1
-            self._waiting = False
-        if alarm and episode == OUTSIDE and not is_ood:
-            self.false_alarms += 1
-        self._since_onset += 1
+        self.by_alarm.follow(episode, is_ood=is_ood, signal=alarm, onset=onset)
+        self.by_cancelling.follow(episode, is_ood=is_ood, signal=cancelled, onset=onset)
+        self.false_alarms += alarm and episode == OUTSIDE and not is_ood
 
 
 class Watch:
@@ -101,9 +125,16 @@ class Watch:
         for name, decision in step.decisions.items():
             watched = self.monitors[name]
             watched.window.add(batch.labels, step.observation.predicted, decision.alarms, decision.cancelled)
-            rows = zip(episodes, batch.is_ood, decision.alarms, onset, strict=True)
-            for episode, is_ood, alarm, begins in rows:
-                watched.follow(int(episode), bool(is_ood), bool(alarm), bool(begins))
+            rows = zip(
+                episodes.tolist(),
+                batch.is_ood.tolist(),
+                decision.alarms.tolist(),
+                decision.cancelled.tolist(),
+                onset.tolist(),
+                strict=True,
+            )
+            for episode, is_ood, alarm, cancelled, begins in rows:
+                watched.follow(episode, is_ood=is_ood, alarm=alarm, cancelled=cancelled, onset=begins)
 
     def _begun(self, batch: Batch) -> tuple[IntArray, BoolArray]:
         """Return each instance's episode from its first OOD instance on, and say where that is."""

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-import numpy as np
-
-from farm.api.arrays import BoolArray, IntArray
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
 from farm.judging.notes import Noted
-from farm.judging.verdicts import Truth
 from farm.measures import Counts, Measure, ratio, undefined
-from farm.measures.along_time import Episodes
 from farm.measures.detection import detection_measures
 from farm.measures.oracle import ORACLE
 from farm.measures.parts import Part
@@ -55,6 +50,7 @@ MEASURED = (
     "availability_cost",
     "false_alarms_per_1000",
     "detection_delay",
+    "cancellation_delay",
     "monitor_time_us",
     "classifier_time_us",
     "monitor_bytes",
@@ -225,42 +221,6 @@ def plain(fields: Mapping[str, Any]) -> Fields:
     found = {name: field for name, field in fields.items() if isinstance(field, Measure)}
     values = dict(fields) | {name: measure.json for name, measure in found.items()}
     return values | {"undefined": {name: m.reason for name, m in found.items() if not m.defined}}
-
-
-@dataclass(frozen=True)
-class WholeStream:
-    """The whole stream, whichever fault a record is about: a delay counts every instance that passes."""
-
-    along: IntArray
-    """Row numbers in the order of the stream."""
-    episodes: Episodes
-
-    @classmethod
-    def of(cls, known: Truth) -> WholeStream | None:
-        """Sort out when things went wrong; None where the stream has no episodes."""
-        if known.episode is None:
-            return None
-        along = np.argsort(known.position)
-        return cls(along, Episodes(known.episode[along], known.is_ood[along]))
-
-    def fields(self, alarm: BoolArray) -> Fields:
-        """Measure one monitor; its alarms come in the order of the table."""
-        alarm = alarm[self.along]
-        delays = self.episodes.delays(alarm)
-        delay = {
-            "median": delays.quantile(0.5),
-            "p95": delays.quantile(0.95),
-            "p95_bound": delays.bound_of_p95(),
-        }
-        return {
-            "false_alarms_per_1000": self.episodes.false_alarms(alarm).per_1000,
-            "detection_delay": {"n": delays.n, "missed": delays.missed, **plain(delay)},
-        }
-
-
-def not_along_time(why: str) -> Fields:
-    """Return the fields of a whole stream, undefined."""
-    return dict.fromkeys(("false_alarms_per_1000", "detection_delay"), undefined(why))
 
 
 def _task(task: Task, counts: Counts, ends: FindEnds) -> Fields:

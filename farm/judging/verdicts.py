@@ -11,7 +11,7 @@ import pandas as pd
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray
 from farm.errors import DataError
-from farm.measures.along_time import OUTSIDE
+from farm.measures.episodes import OUTSIDE
 from farm.measures.oracle import should_be_cancelled
 
 

@@ -1,4 +1,4 @@
-"""Along a stream: how soon a monitor notices faults, how often it cries wolf, and its latest instances."""
+"""Along a stream: how often a monitor cries wolf, and what its latest instances came to."""
 
 from __future__ import annotations
 
@@ -12,105 +12,7 @@ from farm.measures.detection import OVERALL, Counts, mcc
 from farm.measures.measure import Measure, ratio, undefined
 from farm.measures.oracle import overall, tally
 
-OUTSIDE = -1
-"""The episode of an instance that belongs to none."""
-FEWEST_FOR_BOUND = 59
-"""From so many onsets on, the longest delay bounds the 95th percentile with 95 % confidence: 0.95^59 is
-below 0.05."""
 _NO_QUIET = "no ID instance before or between faults"
-
-
-def begun(episode: IntArray, is_ood: BoolArray) -> IntArray:
-    """Return each instance's episode from its onset on: the first OOD instance of what was planned.
-
-    Before it nothing is wrong yet, and an episode in which nothing is OOD is none.
-
-    Examples
-    --------
-    >>> begun(np.array([-1, 0, 0, 0, 1]), np.array([False, False, True, False, False])).tolist()
-    [-1, -1, 0, 0, -1]
-    """
-    place = np.arange(len(episode))
-    wrong = np.flatnonzero((episode != OUTSIDE) & is_ood)
-    numbers, first = np.unique(episode[wrong], return_index=True)
-    onset = np.full(int(episode.max(initial=0)) + 2, len(episode))
-    onset[numbers] = wrong[first]
-    return np.where((episode != OUTSIDE) & (place >= onset[episode]), episode, OUTSIDE)
-
-
-class Episodes:
-    """When things went wrong along a stream, found once for all monitors that watched it.
-
-    Examples
-    --------
-    >>> episode = np.array([-1, -1, 0, 0, -1, 1, 1])
-    >>> episodes = Episodes(episode, episode >= 0)
-    >>> alarm = np.array([True, False, False, True, False, False, False])
-    >>> episodes.delays(alarm).values.tolist(), episodes.false_alarms(alarm)
-    ([1.0, inf], FalseAlarms(quiet=3, alarms=1))
-    """
-
-    def __init__(self, episode: IntArray, is_ood: BoolArray) -> None:
-        episode = begun(episode, is_ood)
-        self.quiet = (episode == OUTSIDE) & ~is_ood
-        """The ID instances but for those between an onset and its episode's end."""
-        self._inside = np.flatnonzero(episode != OUTSIDE)
-        _, first, self._number = np.unique(episode[self._inside], return_index=True, return_inverse=True)
-        self._onset = self._inside[first]
-
-    def delays(self, alarm: BoolArray) -> Delays:
-        """Find each episode's first alarm at or after its onset."""
-        heard = np.full(len(self._onset), np.inf)
-        alarmed = alarm[self._inside]
-        # Backwards: of several alarms in an episode the one written last is the first that was raised.
-        heard[self._number[alarmed][::-1]] = self._inside[alarmed][::-1]
-        return Delays(heard - self._onset)
-
-    def false_alarms(self, alarm: BoolArray) -> FalseAlarms:
-        """Count alarms on ID instances, but for those between an onset and its episode's end."""
-        return FalseAlarms(int(np.count_nonzero(self.quiet)), int(np.count_nonzero(alarm & self.quiet)))
-
-
-@dataclass(frozen=True)
-class Delays:
-    """Delays of all onsets, in instances; one that was missed is censored: infinite, and not left out.
-
-    A delay of 0 is an alarm at the onset itself. An alarm before an onset belongs to no episode, and is a
-    false one.
-    """
-
-    values: FloatArray
-
-    @property
-    def n(self) -> int:
-        """How many onsets there were."""
-        return len(self.values)
-
-    @property
-    def missed(self) -> int:
-        """How many of them nobody noticed while they lasted."""
-        return int(np.isinf(self.values).sum())
-
-    def quantile(self, q: float) -> Measure:
-        """Return the delay that the share q of all onsets does not exceed."""
-        if not self.n:
-            return undefined("the stream has no onset")
-        return self._smallest(max(int(np.ceil(q * self.n - 1e-9)), 1))
-
-    def bound_of_p95(self) -> Measure:
-        """Bound the 95th percentile from above, with 95 % confidence, whatever the distribution."""
-        if self.n < FEWEST_FOR_BOUND:
-            return undefined(f"{self.n} onsets; a bound needs at least {FEWEST_FOR_BOUND}")
-        # The r-th smallest is a bound if fewer than r of n fall below the percentile with probability 0.95.
-        from scipy.special import bdtr  # whose loading takes a fifth of a second
-
-        below = bdtr(np.arange(self.n), self.n, 0.95)
-        return self._smallest(min(int(np.searchsorted(below, 0.95)) + 1, self.n))
-
-    def _smallest(self, rank: int) -> Measure:
-        value = float(np.sort(self.values)[rank - 1])
-        missed = f"{self.missed} of {self.n} onsets were missed"
-        return undefined(missed) if np.isinf(value) else Measure(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +61,18 @@ class FalseAlarms:
 
         most = float(gammaincinv(self.alarms + 1, level))
         return Measure(self.quiet / most)
+
+
+def threshold_at(quiet: FloatArray, per_1000: float) -> float:
+    """Return the lowest threshold that so many a thousand quiet instances exceed, or fewer where some tie.
+
+    Examples
+    --------
+    >>> threshold_at(np.array([0.1, 0.4, 0.2, 0.3]), 250), threshold_at(np.array([0.1, 0.3, 0.3]), 400)
+    (0.3, 0.3)
+    """
+    granted = int(np.floor(per_1000 / 1000 * len(quiet) + 1e-9))
+    return -np.inf if granted >= len(quiet) else float(-np.partition(-quiet, granted)[granted])
 
 
 class Window:

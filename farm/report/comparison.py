@@ -14,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from farm.comparing import Comparison, Conclusion, Section, Standing
+from farm.comparing.along_time import FALSE_ALARMS, drawn_of
 from farm.comparing.frames import friedman_numbers, rank_pairs, ranked, stream_pairs
+from farm.comparing.measures import Measured
 from farm.errors import ParameterError, suggestion
 from farm.gate.answer import Answer
 from farm.judging.inspection import Look
@@ -22,7 +24,7 @@ from farm.measures import Measure
 from farm.report.cells import DASH, markup_free, number
 from farm.report.frames import look_of, render_frame
 from farm.report.latex import BOOKTABS, escape, with_minus
-from farm.report.looks import embedded, look_table, render_looks
+from farm.report.looks import embedded, look_tables, render_looks
 from farm.report.ranks import rank_look
 from farm.report.terminal import printed, sentences
 from farm.statistics.table import Cell, Undefined
@@ -71,8 +73,17 @@ def subtitle(section: Section) -> str:
     sets = f"{len(section.sets)} set{'' if len(section.sets) == 1 else 's'}"
     runs = "" if section.n_streams == len(section.sets) else f" in {section.n_streams} streams"
     tracks = section.n_groups is not None and section.n_groups < section.n
-    return f"{sets}{runs}, n = {section.n:,} instances" + (
+    return f"{sets}{runs}, n = {section.n:,} {section.unit}" + (
         f" of {section.n_groups:,} tracks" if tracks else ""
+    )
+
+
+def _averaged(measure: Measured) -> str:
+    if not measure.along_time:
+        return "means over a section's sets"
+    of = "quiet instances" if measure.name == FALSE_ALARMS else "onsets"
+    return (
+        f"{'medians' if measure.name.endswith('delay') else 'rates'} of the {of} of all of a section's sets"
     )
 
 
@@ -91,7 +102,8 @@ def legend(comparison: Comparison) -> list[str]:
     lines = [
         f"{marks} (alpha {comparison.alpha:g}, {corrected})"
         + (f"; {OPEN} too few tracks or replicates to tell" if too_few else ""),
-        f"values are means over a section's sets; intervals ({level}) and p by resampling whole tracks"
+        f"values are {_averaged(comparison.measure)}; intervals ({level}) and p by resampling whole "
+        + (drawn_of(comparison.measure) if comparison.measure.along_time else "tracks")
         + (f" {' to '.join(f'{n:,}' for n in (times[0], times[-1])[: len(times)])} times" if times else ""),
     ]
     if any(not isinstance(one.ranks, Undefined) for one in comparison.conclusions):
@@ -187,7 +199,8 @@ def _rank_tables(comparison: Comparison, width: int) -> Iterator[RenderableType]
     for category, ranks in ranked(comparison):
         look = rank_look(category, ranks, width)
         name, _, about = look.title.partition(": ")
-        yield from (Text(), Text.assemble((name, "bold"), f": {about}"), look_table(look, width))
+        yield from (Text(), Text.assemble((name, "bold"), f": {about}"))
+        yield from look_tables(look, width)
         yield from (_indented(note) for note in look.notes)
 
 

@@ -32,7 +32,7 @@ def render_looks(looks: Sequence[Look], format: str, *, width: int = 100) -> str
     for look in looks:
         notes = (Text(note, style="dim") for note in (*look.notes, *_reasons(look)))
         pieces += [Text(look.title)] if look.title else []
-        pieces += [*([look_table(look, width)] if look.columns else []), *notes, Text()]
+        pieces += [*(look_tables(look, width) if look.columns else []), *notes, Text()]
     return printed(*pieces, width=width)
 
 
@@ -45,17 +45,36 @@ FEWEST_LETTERS = 8
 """So much of a name stays on one line, however narrow a table must be."""
 
 
-def look_table(look: Look, width: int) -> Table:
-    """Return a look without its title and notes, as a rich console of this width prints it."""
+def look_tables(look: Look, width: int) -> list[Table]:
+    """Return a look without its title and notes, as a rich console of this width prints it.
+
+    Where not all columns fit, however narrow, more tables follow with the rest: no number is cut.
+    """
     rows = [[_text(cell) for cell in row] for row in look.rows]
+    tables: list[Table] = []
+    left = list(range(1, len(look.columns)))
+    while left or not tables:
+        n = len(left)
+        while n > 1 and sum(_sizes(look, rows, [0, *left[:n]], width)) > width - 2 * (n + 1):
+            n -= 1
+        tables.append(_table(look, rows, [0, *left[:n]], width))
+        left = left[n:]
+    return tables
+
+
+def _table(look: Look, rows: Sequence[Sequence[str]], columns: Sequence[int], width: int) -> Table:
     table = Table(box=None, header_style="dim")
-    sizes = _widths([look.columns, *rows], width - 2 * len(look.columns))
-    for i, (column, size) in enumerate(zip(look.columns, sizes, strict=True)):
+    for i, size in zip(columns, _sizes(look, rows, columns, width), strict=True):
         justify: Literal["left", "right"] = "right" if i else "left"
-        table.add_column(column, justify=justify, overflow="ellipsis" if i else "fold", width=size)
+        table.add_column(look.columns[i], justify=justify, overflow="ellipsis" if i else "fold", width=size)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(row[i] for i in columns))
     return table
+
+
+def _sizes(look: Look, rows: Sequence[Sequence[str]], columns: Sequence[int], width: int) -> list[int]:
+    chosen = [[row[i] for i in columns] for row in (look.columns, *rows)]
+    return _widths(chosen, width - 2 * len(columns))
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:

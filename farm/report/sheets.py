@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from farm.judging.intervals import WORDS
+from farm.measures.delays import SHORT_WORDS, Outcome
 from farm.measures.oracle import ORACLE
 from farm.report.alarm_sheets import LEGEND_DRIFT, alarm_legend, alarm_sheets
 from farm.report.cells import (
@@ -38,9 +39,11 @@ LEGEND = (
     "across sets, MCC and error only at an equal share of OOD.",
 )
 LEGEND_TIME = (
-    "delay: instances from an onset to the first alarm at or after it; a missed onset counts as infinite. "
-    "bound: of the 95th percentile, with 95 % confidence. false alarms: on ID instances outside of faults. "
-    "Both are of alarms, whatever a policy makes of them."
+    "delay: instances from an onset to the first alarm at or after it, of the fault's own episodes; a missed "
+    "onset counts as infinite. bound: of the 95th percentile, with 95 % confidence. No delay has an onset at "
+    "which an alarm stood already, whose first alarm is on an ID instance, or that the end left open. "
+    "after: missed, with an alarm on the next instance. false alarms: on ID instances outside of faults, of "
+    "the whole stream. cancelled: the same of what a policy cancels."
 )
 LEGEND_FALLBACK = (
     "fallback: what takes a cancelled decision's place. Coverage, accuracy, hazard and system MCC are then "
@@ -92,18 +95,39 @@ SYSTEM = (
 )
 
 
-def _delay(field: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
-    return value_cell(f"detection_delay.{field}", lambda delay: f"{delay:g}")
+def _count(signal: str, field: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
+    return value_cell(f"{signal}.{field}", lambda n: f"{n:,}")
 
 
-_FALSE_ALARMS = value_cell("false_alarms_per_1000", lambda rate: f"{rate:.1f}")
+def _delay(signal: str, field: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
+    """Write a delay in instances, and below it in seconds where the stream has a frame rate."""
+    instances = value_cell(f"{signal}.{field}", lambda delay: f"{delay:g}")
+
+    def cell(record: Mapping[str, Any], notes: Notes) -> TableCell:
+        seconds = (record[signal] or {}).get(f"{field}_seconds")
+        return replace(instances(record, notes), below="" if seconds is None else f"{seconds:.3g} s")
+
+    return cell
+
+
+_DELAYS = (("median", "median"), ("95 %", "p95"), ("bound", "p95_bound"))
 TIME = (
-    Column("along time", "false alarms", "per 1000", _FALSE_ALARMS),
-    Column("along time", "onsets", "", _delay("n")),
-    Column("along time", "missed", "", _delay("missed")),
-    Column("delay", "median", "", _delay("median")),
-    Column("delay", "95 %", "", _delay("p95")),
-    Column("delay", "bound", "", _delay("p95_bound")),
+    Column("along time", "false alarms", "per 1000", value_cell("false_alarms_per_1000", "{:.1f}".format)),
+    Column("along time", "onsets", "", _count("detection_delay", "n")),
+    Column("along time", "missed", "", _count("detection_delay", "missed")),
+    *(Column("delay", heading, "", _delay("detection_delay", field)) for heading, field in _DELAYS),
+)
+ASIDE = tuple(
+    Column("no delay", SHORT_WORDS[outcome], "", _count("detection_delay", outcome.value))
+    for outcome in (Outcome.STANDING, Outcome.ON_ID, Outcome.AFTER, Outcome.OPEN)
+)
+CANCELLED = (
+    Column("cancelled", "missed", "", _count("cancellation_delay", "missed")),
+    Column("cancelled", "open", "", _count("cancellation_delay", "open")),
+    *(
+        Column("cancelled", heading, "", _delay("cancellation_delay", field))
+        for heading, field in _DELAYS[:2]
+    ),
 )
 
 RUN = ("run", "workload", "classifier")
@@ -131,16 +155,12 @@ def sheets(records: Records, *, everything: bool = False) -> Sheets:
             {part: [r for r in group if r["part"] == part] for part in ("all", "id")}
             for group in grouped(run, GROUP)
         ]
-        if everything:
-            shown = [_sheet(MAIN, group["all"], notes) for group in parts]
-        else:
-            shown = [_short_sheet(group["all"], notes) for group in parts]
-        shown += [
-            replace(_sheet(TIME, own, notes), subtitle="faults that begin, instances until noticed")
-            # It is told of the whole stream, in every group.
-            for own in [parts[0]["all"] if everything else split_apart(parts[0]["all"])[0]]
-            if any(record.get("detection_delay") for record in own)
-        ]
+        shown = []
+        for part in parts:
+            shown.append(_sheet(MAIN, part["all"], notes) if everything else _short_sheet(part["all"], notes))
+            own = part["all"] if everything else split_apart(part["all"])[0]
+            if any((record.get("detection_delay") or {}).get("n") for record in own):
+                shown.append(_time_sheet(own, notes, everything=everything))
         if everything:
             # ID instances are the same in every group. Where they cannot be told apart, all are shown.
             shown += dict.fromkeys(_system_sheet(group["id"] or group["all"], notes) for group in parts)
@@ -159,6 +179,23 @@ def sheets(records: Records, *, everything: bool = False) -> Sheets:
         *([LEGEND_ORACLE] if oracle and everything else []),
     )
     return Sheets(tuple(made), tuple(notes.texts), legend)
+
+
+def _time_sheet(records: Records, notes: Notes, *, everything: bool) -> Sheet:
+    """Show how soon the monitors noticed the episodes of one fault; what is nowhere needed has no column."""
+    blocks = [record["detection_delay"] or {} for record in records]
+    policies = {record.get("policy") or "cancel" for record in records}
+    outcomes = (Outcome.STANDING, Outcome.ON_ID, Outcome.AFTER, Outcome.OPEN)
+    aside = [
+        column
+        for column, outcome in zip(ASIDE, outcomes, strict=True)
+        if everything or any(block.get(outcome.value) for block in blocks)
+    ]
+    columns = (*TIME, *aside, *(CANCELLED if everything or policies != {"cancel"} else ()))
+    empty = max(block.get("empty", 0) for block in blocks)
+    below = f"Planned episodes without any OOD instance: {empty:,}; they have no onset." if empty else ""
+    told = "faults that begin, instances until noticed"
+    return replace(_sheet(columns, records, notes), subtitle=told, below=below)
 
 
 def _short_legend(units: Sequence[str]) -> tuple[str, str]:

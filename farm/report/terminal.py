@@ -1,14 +1,13 @@
-"""Tables for a terminal: of judged records, and the one that `farm stream` updates while it runs."""
+"""Judged records as tables for a terminal."""
 
 from __future__ import annotations
 
 import io
-import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -16,20 +15,15 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from farm.report.cells import DASH, TableCell
+from farm.report.cells import TableCell
 from farm.report.output import Styled
 from farm.report.sheet import Records, Sheet
 from farm.report.sheets import sheets
-
-if TYPE_CHECKING:
-    from farm.judging.live import Watch
-    from farm.measures import Measure
 
 # Rules under the heading and before what stands apart, and no other line.
 _RULES = box.Box("    \n    \n ── \n    \n ── \n    \n    \n    \n")
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_BARS = "▁▂▃▄▅▆▇█"
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -122,47 +116,3 @@ def _text(cell: TableCell) -> Text:
 
 def _mark(note: int) -> str:
     return str(note).translate(_SUPERSCRIPT)
-
-
-def live_table(watch: Watch, window: int) -> Table:
-    """Show what is known by now, a row a monitor."""
-    title = f"{watch.n:,} instances, {watch.n_ood:,} OOD, {watch.onsets} onsets; windows of {window}"
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 1, 0, 0))
-    headings = ("monitor", "overall\nMCC", "", "alarm\nrate", "", "false alarms\nper 1000 ID", "noticed")
-    for heading in (*headings, "missed", "median\ndelay"):
-        table.add_column(heading, justify="left" if heading in ("monitor", "") else "right", no_wrap=True)
-    for watched in watch.monitors.values():
-        if watched.failure is not None:
-            table.add_row(watched.name, "failed", *[""] * 7)
-            continue
-        table.add_row(
-            watched.name,
-            _number(watched.window.overall_mcc, "{:.2f}"),
-            sparkline(watched.mcc_history, -1.0, 1.0),
-            _number(watched.window.alarm_rate, "{:.3f}"),
-            sparkline(watched.alarm_history, 0.0, 1.0),
-            _number(watched.false_alarms_per_1000(watch.quiet), "{:.1f}"),
-            str(watched.noticed),
-            str(watched.missed),
-            _number(watched.median_delay, "{:g}"),
-        )
-    return table
-
-
-def sparkline(values: Iterable[float], low: float, high: float) -> str:
-    """Draw numbers as a row of bars; what is undefined is a dot.
-
-    Examples
-    --------
-    >>> sparkline([0.0, 0.5, 1.0, float("nan")], 0.0, 1.0)
-    '▁▅█·'
-    """
-    steps = len(_BARS) - 1
-    return "".join(
-        "·" if math.isnan(v) else _BARS[round(steps * min(max((v - low) / (high - low), 0.0), 1.0))]
-        for v in values
-    )
-
-
-def _number(measure: Measure, form: str) -> str:
-    return form.format(measure.value) if measure.defined else DASH

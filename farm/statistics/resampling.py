@@ -171,6 +171,25 @@ def means_by_weight(values: FloatArray, resampling: Resampling) -> Draw:
     return draw
 
 
+def quantile_by_weight(values: FloatArray, q: float, group: IntArray) -> Draw:
+    """Return the value that the share q of them does not exceed, as a function of groups' weights.
+
+    `group` is the number of each value's group. An infinite quantile is undefined.
+    """
+    order = np.argsort(values, kind="stable")
+    ranked, group = values[order], group[order]
+
+    def draw(weights: FloatArray) -> FloatArray:
+        if not len(ranked):
+            return np.full(len(weights), np.nan)
+        below = np.cumsum(weights[:, group], axis=1)
+        place = (below < q * below[:, -1:] - 1e-9).sum(axis=1)
+        found = ranked[np.minimum(place, len(ranked) - 1)]
+        return np.asarray(np.where(np.isinf(found) | (below[:, -1] <= 0), np.nan, found))
+
+    return draw
+
+
 def codes(group: NDArray[Any]) -> IntArray:
     """Number the groups by their sorted names, so that the instances' order is no matter; each needs one.
 

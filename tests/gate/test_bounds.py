@@ -17,7 +17,7 @@ from farm.gate.bounds import redrawn
 from farm.gate.observed import mean_over
 from farm.gate.tables import Ranked, StreamTables
 from farm.measures import auroc
-from farm.measures.along_time import Delays
+from farm.measures.delays import Delays
 from farm.measures.many import MANY
 from farm.statistics.bounds import Drawn, Extra, placed
 from farm.statistics.clopper_pearson import high_of_share, low_of_share
@@ -77,7 +77,7 @@ class TestQuantiles:
         for n in (59, 93, 200):
             values = random.integers(0, 30, n).astype(float)
             found = quantile_bounds(values, 0.95, 0.95)
-            assert found[1] == Delays(values).bound_of_p95()
+            assert found[1] == Delays.of(values).bound_of_p95()
 
     def test_what_is_too_few_for_an_upper_bound_has_a_reason(self):
         low, high = quantile_bounds(np.arange(20.0), 0.99, 0.95, what="onsets")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import farm
-from farm.judging.frames import records_frame
+from farm.judging.frames import BLOCKS, records_frame
 from farm.judging.readouts import judged_records
 from farm.testing import make_readouts
 from tests.campaign.made_campaigns import make_campaign
@@ -20,7 +20,7 @@ from tests.comparing.made_runs import make_run
 def value_of(record, column):
     """Look up in a record what a column of the frame holds."""
     column = column.replace("_instances", "")
-    for block in ("specific", "overall", "detection_delay", "monitor_time_us", "classifier_time_us"):
+    for block in (each for each in BLOCKS if each != "severity_range"):
         if column.startswith(f"{block}_"):
             return (record[block] or {}).get(column.removeprefix(f"{block}_"))
     return record[column]

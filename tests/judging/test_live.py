@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from farm.api import Context, FaultContext
-from farm.judging.live import HISTORY, KEPT_DELAYS, Watch, Watched
-from farm.measures.along_time import Episodes, Window
-from farm.report.terminal import live_table, sparkline
+from farm.judging.live import HISTORY, Watch, Watched
+from farm.judging.readouts import judged_records
+from farm.measures.along_time import Window
+from farm.measures.episodes import Episodes
+from farm.report.live import live_table, sparkline
+from farm.report.terminal import printed
 from farm.run.faults import Fault
 from farm.run.schedules import Recurring
 from farm.run.system import SystemUnderTest
@@ -51,11 +54,13 @@ def test_delays_and_false_alarms_equal_those_of_the_readouts(watched, name):
     alarm = readouts.alarms[readouts.alarms["monitor"] == name]["alarm"].to_numpy()
     is_ood = readouts.instances["is_ood"].to_numpy()
     episodes = Episodes(episode, is_ood)
-    expected = episodes.delays(alarm)
-    # The last onset is missed only once its episode is over.
-    assert list(found.delays) == expected.values.tolist()[: len(found.delays)]
-    assert expected.n - len(found.delays) in (0, 1)
-    assert expected.missed - found.missed in (0, 1)
+    assert found.by_alarm.delays == episodes.noticed(alarm).delays
+    (record,) = (r for r in judged_records(readouts) if r["part"] == "all" and r["monitor"] == name)
+    delay = record["detection_delay"]
+    assert found.by_alarm.delays.quantile(0.5).json == delay["median"]
+    assert {**found.by_alarm.delays.by_outcome, "n": watch.onsets} == {
+        each: delay[each] for each in ("n", *found.by_alarm.delays.by_outcome)
+    }
     rate = episodes.false_alarms(alarm).per_1000
     assert found.false_alarms_per_1000(watch.quiet).value == pytest.approx(rate.value)
 
@@ -71,7 +76,7 @@ def test_a_monitor_that_fails_is_shown_as_failed(watched):
     watch, _ = watched
     same_text(watch.monitors["broken"].failure)
     watch.remember()
-    table = live_table(watch, 100)
+    table = live_table(watch, 100, 80)
     assert table.row_count == 3
 
 
@@ -82,5 +87,34 @@ def test_a_sparkline_is_as_high_as_its_values():
 
 def test_of_an_endless_stream_the_latest_values_alone_are_kept():
     one = Watched("oob", Window(10))
-    limits = [history.maxlen for history in (one.mcc_history, one.alarm_history, one.delays)]
-    assert limits == [HISTORY, HISTORY, KEPT_DELAYS]
+    assert [history.maxlen for history in (one.mcc_history, one.alarm_history)] == [HISTORY, HISTORY]
+
+
+@pytest.mark.parametrize("width", [70, 80, 120])
+@pytest.mark.parametrize("policies", [False, True])
+def test_numbers_are_never_cut_names_are(width, policies):
+    watch = Watch([f"a-monitor-with-a-very-long-name-{i}" for i in range(3)], window=100)
+    for watched in watch.monitors.values():
+        watched.false_alarms = 123_456
+        for _ in range(1200):
+            watched.follow(0, is_ood=True, alarm=True, cancelled=not policies, onset=True)
+            watched.follow(-1, is_ood=False, alarm=False, cancelled=False, onset=False)
+    watch.quiet = 123_456
+    watch.remember()
+    shown = printed(live_table(watch, 100, width), width=width)
+    rows = [line.split() for line in shown.splitlines() if line.startswith("a-")]
+    assert len(rows) == 3
+    for _, *numbers in rows:
+        plain = [number for number in numbers if number not in "·"]
+        assert plain[2:7] == ["1000.0", "1,200", "0", "0", "0"]
+    assert max(map(len, shown.splitlines())) <= width
+    assert ("very-long-name-0" in shown) == (width == 120)
+
+
+def test_more_monitors_than_lines_come_page_by_page():
+    names = [f"m{i}" for i in range(7)]
+    watch = Watch(names, window=100)
+    pages = [printed(live_table(watch, 100, 80, rows=3, page=page), width=80) for page in range(4)]
+    seen = [[name for name in names if f"\n{name} " in page] for page in pages]
+    assert seen == [names[:3], names[3:6], names[6:], names[:3]]
+    assert "monitors 7 to 7 of 7" in pages[2]

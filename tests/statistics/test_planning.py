@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from farm.errors import ParameterError
 from farm.measures import wilson
-from farm.measures.along_time import Delays
+from farm.measures.delays import Delays
 from farm.statistics.planning import (
     instances_for_half_width,
     instances_of_each_kind,
@@ -131,8 +131,8 @@ def test_so_many_onsets_have_a_bound_and_one_less_has_none(missed):
     n = onsets_for_delay_bound(missed)
     delays = np.arange(float(n))
     delays[:missed] = np.inf
-    assert Delays(delays).bound_of_p95().defined
-    assert not Delays(delays[:-1]).bound_of_p95().defined
+    assert Delays.of(delays).bound_of_p95().defined
+    assert not Delays.of(delays[:-1]).bound_of_p95().defined
 
 
 @given(st.integers(0, 20), st.floats(0.5, 0.99), LEVELS)

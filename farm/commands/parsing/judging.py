@@ -20,7 +20,14 @@ def add_judging(commands: Commands) -> None:
         "--measure",
         default="overall.mcc",
         metavar="M",
-        help="e.g. specific.fnr, auroc (default: overall.mcc)",
+        help="e.g. specific.fnr, auroc, or along time detection_delay, missed_onsets (default: overall.mcc)",
+    )
+    compare.add_argument(
+        "--false-alarms",
+        type=float,
+        metavar="N",
+        help="set each monitor's threshold so that it has N false alarms a thousand ID instances outside of "
+        "faults",
     )
     compare.add_argument(
         "--by",
@@ -217,9 +224,15 @@ def add_looking(commands: Commands) -> None:
         "--look",
         action="append",
         default=[],
-        choices=("classes", "scores", "confidence", "time"),
+        choices=("classes", "scores", "confidence", "time", "episodes", "delays"),
         help="class by class; detection by scores; the classifier's confidence and what scores sort out; "
-        "false alarms along time",
+        "false alarms along time; how soon each onset was noticed; delays over thresholds, at equal false "
+        "alarms",
+    )
+    inspect.add_argument(
+        "--deadline",
+        metavar="D",
+        help="with --look episodes: tell the share of onsets noticed within D instances, or seconds: 0.5s",
     )
     inspect.add_argument(
         "--ood-share",

@@ -44,8 +44,8 @@ class ScoresOverTime:
     alarm: BoolArray
     threshold: float | None
     """None where it differs from class to class; it is drawn where it is finite."""
-    first_alarms: Sequence[int | None]
-    """The place of the first alarm in each episode; None where there is none."""
+    delays: Sequence[int | str]
+    """Each episode's delay; a word where it has none."""
 
 
 @style.applied()
@@ -64,7 +64,7 @@ def along_stream(
     Examples
     --------
     >>> score = np.array([0.1, 0.2, 0.1, 0.8, 0.9])
-    >>> row = ScoresOverTime("oob", np.arange(5), score, score > 0.5, 0.5, [3])
+    >>> row = ScoresOverTime("oob", np.arange(5), score, score > 0.5, 0.5, [1])
     >>> [text.get_text() for text in along_stream([row], [(2, 5)]).axes[0].texts]
     ['+1']
     """
@@ -80,7 +80,7 @@ def along_stream(
         axes.set(xlim=(start, end), ylim=(FLOOR, CEILING))
         places = style.steps(start, end, 9) if place == n - 1 else {}
         style.ticks(axes, x={at: f"{at:,.0f}" for at in places}, y={}, grid="")
-        missed = sum(first is None for first in row.first_alarms)
+        missed = sum(delay in ("missed", "after") for delay in row.delays)
         told = f"{missed} of {len(episodes)} episodes missed" if episodes else "no faults"
         style.name_panel(axes, style.shortened(row.monitor, 6.0, style.BOLD * style.NORMAL), told)
         _scores(axes, row, start, end)
@@ -138,15 +138,15 @@ def _episodes(axes: Axes, row: ScoresOverTime, episodes: Sequence[tuple[int, int
     onsets = [[(a, FLOOR), (a, CEILING)] for a, _ in episodes]
     axes.add_collection(LineCollection(onsets, colors=style.OOD, linewidths=1.2))
     delays = []
-    for (begin, _), first in zip(episodes, row.first_alarms, strict=True):
+    for (begin, _), late in zip(episodes, row.delays, strict=True):
         after = min((other for other, _ in episodes if other > begin), default=axes.get_xlim()[1])
         room, x = (after - begin) / inch - 0.08, begin + 0.04 * inch
-        if first is None:
-            words = "missed" if style.width_of("missed") < room else "\N{MULTIPLICATION SIGN}"
+        if isinstance(late, str):
+            words = late if style.width_of(late) < room else "\N{MULTIPLICATION SIGN}"
             style.write(axes, x, 1.11, words, color=style.ALARM, weight="bold")
             continue
-        delays.append([(begin, CEILING), (first, CEILING)])
-        if style.width_of(delay := f"+{first - begin:,}") < room:
+        delays.append([(begin, CEILING), (begin + late, CEILING)])
+        if style.width_of(delay := f"+{late:,}") < room:
             style.write(axes, x, 1.11, delay)
     axes.add_collection(LineCollection(delays, colors=style.ALARM, linewidths=2.5))
     for collection in axes.collections:

@@ -9,11 +9,11 @@ from farm.report.figures.along_stream import BINS, CEILING, FLOOR
 from tests.report.figures.seen import STRANGE, fits, overlaps, svg, words
 
 
-def make(score, threshold=1.0, first_alarms=(), name="oob", position=None):
+def make(score, threshold=1.0, delays=(), name="oob", position=None):
     score = np.asarray(score, dtype=float)
     position = np.arange(len(score)) if position is None else position
     alarm = score > (math.inf if threshold is None else threshold)
-    return ScoresOverTime(name, position, score, alarm, threshold, first_alarms)
+    return ScoresOverTime(name, position, score, alarm, threshold, delays)
 
 
 def drawn(axes, colour, least=1):
@@ -25,7 +25,7 @@ def drawn(axes, colour, least=1):
 def test_episodes_are_shaded_and_their_delay_is_told():
     score = np.zeros(100)
     score[45:50] = 2
-    (axes,) = along_stream([make(score, first_alarms=[45, None])], [(40, 50), (70, 90)]).axes
+    (axes,) = along_stream([make(score, delays=[5, "missed"])], [(40, 50), (70, 90)]).axes
     shades = [(s[:, 0].min(), s[:, 0].max()) for s in drawn(axes, style.OOD, least=4)]
     assert shades == [(40, 50), (70, 90)]
     onsets = [line[0, 0] for line in drawn(axes, style.OOD) if len(line) == 2]
@@ -107,8 +107,8 @@ def test_panels_share_the_places_of_the_stream():
 
 def test_many_episodes_are_told_by_signs_where_words_do_not_fit():
     episodes = [(i * 100, i * 100 + 50) for i in range(60)]
-    first_alarms = [None if i % 2 else start + 12 for i, (start, _) in enumerate(episodes)]
-    figure = along_stream([make(np.zeros(6000), first_alarms=first_alarms)], episodes)
+    delays = ["missed" if i % 2 else 12 for i in range(len(episodes))]
+    figure = along_stream([make(np.zeros(6000), delays=delays)], episodes)
     assert words(figure).count("\N{MULTIPLICATION SIGN}") == 30
     assert not overlaps(figure, ["\N{MULTIPLICATION SIGN}", "+12"])
 

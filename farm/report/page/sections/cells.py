@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +13,6 @@ from farm.api.arrays import FloatArray
 from farm.judging import Judgement, Record, VerdictTable
 from farm.judging.intervals import WORDS
 from farm.measures import Separation
-from farm.measures.along_time import OUTSIDE, begun
 from farm.measures.ranking import RiskCoverage
 from farm.report.figures import along_stream, plane, score_curves, score_distributions
 from farm.report.figures.along_stream import ScoresOverTime
@@ -83,12 +81,9 @@ def _cell(found: Findings, one: ReportedSet, book: FigureBook, sheet: ImageSheet
 
 
 def _ordered(found: Findings, one: ReportedSet) -> list[Record]:
-    """Return a set's records in the page's order; what is of a whole stream, with its first set alone."""
+    """Return a set's records in the page's order."""
     place = {monitor: number for number, monitor in enumerate(found.monitors)}
-    records = sorted(one.records, key=lambda record: place.get(record["monitor"], len(place)))
-    if found.first_of_run(one):
-        return records
-    return [record | {"detection_delay": None} for record in records]
+    return sorted(one.records, key=lambda record: place.get(record["monitor"], len(place)))
 
 
 def _shown(found: Findings, one: ReportedSet) -> dict[str, Judgement]:
@@ -157,12 +152,11 @@ def _curves_of(monitor: str, said: Judgement, table: VerdictTable) -> ScoreCurve
 
 def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | None:
     """Draw scores and alarms along the whole stream, where faults come over it."""
-    table = one.run.judged.table
-    if table.episode is None:
+    along = one.run.judged.stream
+    if along is None:
         return None
-    order = np.argsort(table.position, kind="stable")
-    episode = begun(table.episode[order], table.is_ood[order])
-    spans = _spans(episode)
+    order, episodes = along.along, along.episodes
+    spans = list(zip(episodes.onset.tolist(), episodes.end.tolist(), strict=True))
     rows = []
     for monitor, said in list(_shown(found, one).items())[:MOST_CURVES]:
         whole = one.run.judged.table.said[monitor]
@@ -174,7 +168,7 @@ def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | No
                 score=whole.score[order],
                 alarm=whole.alarm[order],
                 threshold=_threshold(one, monitor),
-                first_alarms=_first_alarms(spans, whole.alarm[order], episode),
+                delays=episodes.noticed(whole.alarm[order]).told,
             )
         )
     if not rows:
@@ -189,24 +183,6 @@ def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | No
         f"Scores and alarms along the stream: {one.set.name}",
         caption,
     )
-
-
-def _spans(episode: np.ndarray) -> list[tuple[int, int]]:
-    """Return each episode's first place, and the first after it."""
-    inside = np.flatnonzero(episode != OUTSIDE)
-    numbers = np.unique(episode[inside])
-    places = [inside[episode[inside] == number] for number in numbers]
-    return [(int(own[0]), int(own[-1]) + 1) for own in places]
-
-
-def _first_alarms(
-    spans: Sequence[tuple[int, int]], alarm: np.ndarray, episode: np.ndarray
-) -> list[int | None]:
-    found: list[int | None] = []
-    for first, end in spans:
-        own = np.flatnonzero(alarm[first:end] & (episode[first:end] == episode[first]))
-        found.append(first + int(own[0]) if len(own) else None)
-    return found
 
 
 def _planes(one: ReportedSet, book: FigureBook) -> Markup | None:

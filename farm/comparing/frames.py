@@ -32,7 +32,7 @@ KINDS |= dict.fromkeys(("like_best", "like_control"), "boolean")
 KINDS |= dict.fromkeys(("tracks", "needed", "sets_needed", "n", "n_equal"), "Int64")
 """Of which kind the columns are that hold no text, whether or not anything is in them."""
 BY_RESAMPLING, BESIDE_CONTROL, BY_RANKS = "resampling-tukey", "resampling-holm", "wilcoxon-holm"
-"""How p came about: by resampling tracks (of delays, episodes), with Tukey's range of all monitors or Holm's correction; or by
+"""How p came about: by resampling tracks or episodes, with Tukey's range or Holm's correction, or by
 Wilcoxon's signed ranks with Holm's correction."""
 
 

@@ -10,10 +10,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from farm.api import JSON, ORDERS
-from farm.config.experiment import CalibrationSpec, ComponentSpec, Experiment, MonitorSpec
+from farm.api import JSON, ORDERS, Schedule
+from farm.config.experiment import (
+    CalibrationSpec,
+    ComponentSpec,
+    Experiment,
+    FaultSpec,
+    MonitorSpec,
+    OrderSpec,
+)
 from farm.registry import Kind
 from farm.run.fallback import NAMES
 from farm.run.faults import DRIFT
@@ -102,18 +109,9 @@ class KeyMaker:
             "testbed": self._testbed,
             "workload": self._of("workload", experiment.workload),
             "classifier": self._of("model", experiment.classifier),
-            "faultload": [
-                {
-                    "fault": self._of("faultload", spec),
-                    "severity": spec.severity,
-                    "share": spec.share,
-                    "both": spec.both,
-                    "coherence": spec.coherence,
-                    "drift": spec.drift or DRIFT,
-                }
-                for spec in experiment.faultload
-            ],
+            "faultload": [self._fault(spec) for spec in experiment.faultload],
             "order": stream.order.name if stream.order.name in ORDERS else self._of("schedule", stream.order),
+            "intervals": [self._fault(spec) for spec in _named_in_intervals(stream.order)],
             "ood_share": stream.ood_share,
             "length": stream.length,
             "frame_rate": stream.frame_rate,
@@ -135,6 +133,16 @@ class KeyMaker:
             "fallback": fallback.name if fallback.name in NAMES else self._of("model", fallback),
         }
 
+    def _fault(self, spec: FaultSpec) -> dict[str, Any]:
+        return {
+            "fault": self._of("faultload", spec),
+            "severity": spec.severity,
+            "share": spec.share,
+            "both": spec.both,
+            "coherence": spec.coherence,
+            "drift": spec.drift or DRIFT,
+        }
+
     def _benchmark(self, where: str) -> JSON:
         identity = self.identities.benchmark(where)
         self._note("the stream", {"files": {where: identity["content"]}})
@@ -150,6 +158,14 @@ class KeyMaker:
         part = of, {key: identity.get(key) or {} for key in ("code", "packages", "files")}
         if part not in self._made_of:
             self._made_of.append(part)
+
+
+def _named_in_intervals(order: OrderSpec) -> list[FaultSpec]:
+    """Return the faults that a schedule's intervals name themselves."""
+    if order.name in ORDERS:
+        return []
+    schedule = cast(Schedule, order.make("schedule"))
+    return [FaultSpec.model_validate(one) for interval in schedule.intervals for one in interval.faults]
 
 
 def changes(before: MadeOf, now: MadeOf, written: Sequence[Path]) -> str:

@@ -29,7 +29,7 @@ CHANGES_PIXELS = [
 DRIFT = 16
 NEW_IN_EVERY_FRAME = {
     *("bit-flips", "gaussian-noise", "impulse-noise", "robustness-noise", "shot-noise", "speckle-noise"),
-    *("uniform-blend", "deepfool", "fgsm", "pgd", "square-attack"),
+    *("uniform-blend", "night", "overexposure", "deepfool", "fgsm", "pgd", "square-attack"),
 }
 FOR_A_TRACK = {
     *("colour-swap", "mixed-halves", "novelty", "pure-noise", "shuffled-pixels", "swirl", "textures"),

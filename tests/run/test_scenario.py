@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from farm.cli import main
+from farm.comparing.loading import load
 from farm.config.files import with_scenario
 from farm.errors import UserError
 from farm.run.builder import make_order, planned_fault
@@ -110,7 +111,7 @@ def test_a_run_has_what_the_file_says_and_is_repeated_without_it(files, capsys):
 def test_a_campaign_takes_a_scenario(files, capsys):
     (files / "many.yaml").write_text(yaml.safe_dump({**MINE, "seeds": [0, 1]}))
     assert main(["run", "many.yaml", "--out", "many", "--quiet"]) == 0
-    assert [len(one.instances) for one in Readouts.load_all("many")] == [40, 40]
+    assert [len(one.instances) for one in load("many")] == [40, 40]
 
 
 @pytest.mark.parametrize("images", [False, True])

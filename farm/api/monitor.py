@@ -95,7 +95,7 @@ class Monitor(Component, ABC):
         """Forget what came before in the stream (monitors whose needs say `order`)."""
 
     def notes(self) -> Mapping[str, JSON]:
-        """What the fit found out and a reader of the results must know."""
+        """What the fit found out that a reader must know; a `warning` is told with the answer."""
         return {}
 
     def _explain(self, observation: Observation) -> Explanation:

@@ -42,7 +42,7 @@ def walked(rows: list[dict[str, Any]], signal: list[bool]) -> dict[tuple[Any, ..
         else:
             begun = rows[end]["episode"] != -1 and rows[end]["is_ood"]
             outcome = "after" if signal[end] and not begun else "missed"
-        found[row["faultload"], row["category"], row["severity"]].append(outcome)
+        found[tuple(row.get(name) for name in ("faultload", "category", "severity"))].append(outcome)
     return found
 
 

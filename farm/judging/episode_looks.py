@@ -12,9 +12,9 @@ from farm.api.arrays import BoolArray, FloatArray
 from farm.errors import DataError, ExperimentError
 from farm.judging.inspection import InspectedRun, Look, LookCell
 from farm.judging.table import Judgement
-from farm.judging.whole_stream import WholeStream, in_seconds
+from farm.judging.whole_stream import FALSE_ALARMS, WholeStream, in_seconds
 from farm.measures import Bounded
-from farm.measures.along_time import FalseAlarms, threshold_at
+from farm.measures.along_time import FalseAlarms
 from farm.measures.delays import SHORT_WORDS, Delays, Outcome
 from farm.measures.episodes import Noticed
 from farm.measures.measure import share
@@ -22,8 +22,6 @@ from farm.statistics.bootstrap import bootstrap
 from farm.statistics.resampling import Resampling, quantile_by_weight
 
 ALL = "all faults"
-FALSE_ALARMS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-"""False alarms a thousand quiet instances at which delays are compared."""
 ALARM, CANCELLED = "alarm", "cancelled"
 ASIDE = (Outcome.STANDING, Outcome.ON_ID, Outcome.MISSED, Outcome.AFTER, Outcome.OPEN)
 POOLED = (*(SHORT_WORDS[each] for each in ASIDE), "median", "low", "high")
@@ -204,7 +202,12 @@ def delays_at_false_alarms(runs: Sequence[InspectedRun]) -> Iterator[Look]:
     for rate in FALSE_ALARMS:
         rows: list[tuple[LookCell, ...]] = []
         for monitor in dict.fromkeys(name for each in own for name in each.run.table.said):
-            alarms = [(each, alarm) for each in own if (alarm := _alarm_at(each, monitor, rate)) is not None]
+            scored = [(each, each.run.table.said.get(monitor)) for each in own]
+            alarms = [
+                (each, each.stream.alarm_at(said.scores, rate))
+                for each, said in scored
+                if said is not None and said.scores is not None
+            ]
             if alarms:
                 delays, cells = _pooled([each.stream.episodes.noticed(alarm) for each, alarm in alarms])
                 heard = [each.stream.episodes.false_alarms(alarm) for each, alarm in alarms]
@@ -214,12 +217,3 @@ def delays_at_false_alarms(runs: Sequence[InspectedRun]) -> Iterator[Look]:
             raise DataError("--look delays needs scores of all instances; --look episodes needs none")
         title = f"Delays at {rate:g} false alarms a thousand quiet instances, or just fewer"
         yield Look(title, ("monitor", "false alarms", "found", *POOLED), rows, (BY_DRAWS,))
-
-
-def _alarm_at(each: RunEpisodes, monitor: str, rate: float) -> BoolArray | None:
-    """Return the alarms of a monitor along the stream at a rate of false ones, if it has scores."""
-    said = each.run.table.said.get(monitor)
-    if said is None or said.scores is None:
-        return None
-    score = said.scores[each.stream.along]
-    return np.asarray(score > threshold_at(score[each.stream.episodes.quiet], rate))

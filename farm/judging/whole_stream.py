@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from farm.api.arrays import BoolArray, IntArray
+from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.judging.record import Fields, plain
 from farm.judging.table import Judgement, VerdictTable
 from farm.measures import Measure, undefined
-from farm.measures.along_time import FalseAlarms
+from farm.measures.along_time import FalseAlarms, threshold_at
 from farm.measures.delays import Delays
 from farm.measures.episodes import Episodes, Noticed
 from farm.measures.parts import Part
 
 ALONG_TIME = ("false_alarms_per_1000", "detection_delay", "cancellation_delay")
 """What follows from the order of the stream."""
+FALSE_ALARMS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""False alarms a thousand quiet instances at which delays are compared."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class WholeStream:
         alarm, cancelled = said.alarm[self.along], said.cancelled[self.along]
         noticed = self.episodes.noticed
         return SeenAlong(noticed(alarm), noticed(cancelled), self.episodes.false_alarms(alarm))
+
+    def alarm_at(self, scores: FloatArray, rate: float) -> BoolArray:
+        """Return the alarms along the stream that scores would raise at a rate of false ones."""
+        score = scores[self.along]
+        return np.asarray(score > threshold_at(score[self.episodes.quiet], rate))
 
     def of_part(self, part: Part) -> BoolArray:
         """Say which episodes are of a part's fault."""

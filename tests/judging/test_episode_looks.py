@@ -9,9 +9,10 @@ import pytest
 
 from farm.cli import main
 from farm.errors import DataError, ExperimentError
-from farm.judging.episode_looks import FALSE_ALARMS, Deadline, delays_at_false_alarms, episodes
+from farm.judging.episode_looks import Deadline, delays_at_false_alarms, episodes
 from farm.judging.inspection import InspectedRun
 from farm.judging.readouts import judged_records
+from farm.judging.whole_stream import FALSE_ALARMS
 from farm.report.looks import render_looks
 from farm.testing import make_readouts
 from tests.wording import refused, same_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from farm.judging.live import Noticing
@@ -88,6 +88,7 @@ STREAMS = st.lists(st.booleans(), max_size=6).flatmap(
 
 
 @given(STREAMS)
+@example(([(0, True, False)], [(1, True, True)]))  # missed, and the signal is at the next onset
 def test_a_stream_that_is_watched_comes_to_the_same_as_its_table(parts):
     rows = [row for part in parts for row in part]
     columns = [np.array([row[i] for row in rows], dtype=kind) for i, kind in enumerate((int, bool, bool))]

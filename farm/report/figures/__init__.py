@@ -14,6 +14,7 @@ from farm.report.figures.curves import (
     roc,
     score_curves,
 )
+from farm.report.figures.delays import DelayCurve, delay_curves
 from farm.report.figures.heat import heat_colour, heat_map
 from farm.report.figures.output import FORMATS, as_svg, save
 from farm.report.figures.plane import plane
@@ -29,6 +30,7 @@ __all__ = [
     "FORMATS",
     "VARIABLES",
     "Calibrated",
+    "DelayCurve",
     "Look",
     "MonitorScores",
     "PlannedInterval",
@@ -38,6 +40,7 @@ __all__ = [
     "as_svg",
     "confusion",
     "critical_difference",
+    "delay_curves",
     "heat_colour",
     "heat_map",
     "plane",

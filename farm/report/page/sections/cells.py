@@ -12,9 +12,17 @@ from markupsafe import Markup
 from farm.api.arrays import FloatArray
 from farm.judging import Judgement, Record, VerdictTable
 from farm.judging.intervals import WORDS
+from farm.judging.whole_stream import FALSE_ALARMS
 from farm.measures import Separation
 from farm.measures.ranking import RiskCoverage
-from farm.report.figures import along_stream, plane, score_curves, score_distributions
+from farm.report.figures import (
+    DelayCurve,
+    along_stream,
+    delay_curves,
+    plane,
+    score_curves,
+    score_distributions,
+)
 from farm.report.figures.along_stream import ScoresOverTime
 from farm.report.figures.curves import Calibrated, ScoreCurves
 from farm.report.figures.scores import MonitorScores
@@ -73,6 +81,7 @@ def _cell(found: Findings, one: ReportedSet, book: FigureBook, sheet: ImageSheet
         _scores(found, one, book),
         _curves(found, one, book),
         _in_time(found, one, book) if found.first_of_run(one) else None,
+        _delays(found, one, book),
         sheet.of_set(one),
         _planes(one, book),
     )
@@ -183,6 +192,27 @@ def _in_time(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | No
         f"Scores and alarms along the stream: {one.set.name}",
         caption,
     )
+
+
+def _delays(found: Findings, one: ReportedSet, book: FigureBook) -> Markup | None:
+    """Draw how soon the onsets of this fault are noticed, over thresholds."""
+    along = one.run.judged.stream
+    own = None if along is None else along.of_part(one.part)
+    if along is None or own is None or not own.any():
+        return None
+    curves = []
+    for monitor in list(_shown(found, one))[:MOST_CURVES]:
+        score = one.run.judged.table.said[monitor].score
+        assert score is not None, f"{monitor} has scores"
+        noticed = [along.episodes.noticed(along.alarm_at(score, rate)).take(own) for rate in FALSE_ALARMS]
+        curves.append(
+            DelayCurve(monitor, FALSE_ALARMS, [each.delays.quantile(0.5).value for each in noticed])
+        )
+    if not curves:
+        return None
+    caption = "At each place all monitors have as many false alarms, or just fewer, so that they compare."
+    title = f"Delays at equal rates of false alarms: {one.set.name}"
+    return book.add(f"{one.id}-delays", partial(delay_curves, curves), title, caption)
 
 
 def _planes(one: ReportedSet, book: FigureBook) -> Markup | None:

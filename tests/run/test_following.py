@@ -28,6 +28,9 @@ from farm.run.streams import BenchmarkStream
 from farm.run.timed import TimedStream
 
 SIDE = 16
+BORDERED = ("rotation", "translation", "scale", "perspective")
+"""Faults that are told what lies beyond the border."""
+COLUMNS = ("boxes", "masks", "lost")
 NOWHERE = [np.nan] * 4
 
 
@@ -224,9 +227,6 @@ def test_the_mask_is_where_a_white_object_on_black_is_seen(name, left, top):
     assert not (moved & ~seen).any()  # others show it beyond the border, too
     assert np.array_equal(boxes, extents(moved), equal_nan=True)
     assert (lost[0] == "") == moved.any()
-
-
-BORDERED = ("rotation", "translation", "scale", "perspective")
 
 
 # In streams ---------------------------------------------------------------------------------------------

@@ -145,7 +145,9 @@ def _by_monitor(runs: Sequence[RunEpisodes], fault: str, deadline: Deadline | No
     n = sum(int(each.of(fault).sum()) for each in runs)
     columns = ["monitor", "at once", "1 late", "later", *POOLED]
     columns += [] if frame_rate is None else ["seconds"]
-    columns += [] if deadline is None else [f"within {deadline.value:g} {deadline.unit}"]
+    columns += (
+        [] if deadline is None else [f"within {deadline.value:g} {deadline.unit.removesuffix('econds')}"]
+    )
     empty = sum(each.stream.episodes.empty for each in runs)
     notes = (
         BY_DRAWS,
@@ -168,7 +170,7 @@ def median_of(delay: FloatArray, delays: Delays) -> Bounded:
     median, known, column = delays.quantile(0.5), delay[~np.isnan(delay)], ("median", "delay")
     if not median.defined:
         return Bounded.nowhere(median)
-    each = Resampling(len(known))
+    each = Resampling(len(known), unit="onset")
     draw = quantile_by_weight(known, 0.5, each.code)
     made = bootstrap({column: median}, lambda weights: {column: draw(weights)}, each, seed=0)
     return made.interval(*column)

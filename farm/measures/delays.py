@@ -129,7 +129,8 @@ class Delays:
     def bound_of_p95(self) -> Measure:
         """Bound the 95th percentile from above, with 95 % confidence, whatever the distribution."""
         if self.n < FEWEST_FOR_BOUND:
-            return undefined(f"{self.n} onsets; a bound needs at least {FEWEST_FOR_BOUND}")
+            onsets = "1 onset" if self.n == 1 else f"{self.n} onsets"
+            return undefined(f"{onsets}; a bound needs at least {FEWEST_FOR_BOUND}")
         # The r-th smallest is a bound if fewer than r of n fall below the percentile with probability 0.95.
         from scipy.special import bdtr  # whose loading takes a fifth of a second
 

@@ -45,6 +45,8 @@ class Resampling:
         Which of them are OOD; None where that is not known: then there is one part.
     group
         What each instance belongs to: its track. None: each instance is a group of its own.
+    unit
+        What an instance is called.
 
     Examples
     --------
@@ -58,7 +60,14 @@ class Resampling:
     'the ID part has 2 groups; resampling needs at least 5'
     """
 
-    def __init__(self, n: int, *, is_ood: BoolArray | None = None, group: NDArray[Any] | None = None) -> None:
+    def __init__(
+        self,
+        n: int,
+        *,
+        is_ood: BoolArray | None = None,
+        group: NDArray[Any] | None = None,
+        unit: str = "instance",
+    ) -> None:
         for what, values in (("is_ood", is_ood), ("group", group)):
             if values is not None and len(values) != n:
                 raise DataError(f"resampling: {len(values)} values of {what}; expected {n}, one an instance")
@@ -75,7 +84,7 @@ class Resampling:
         """The groups of each part."""
         self.fewest = min(map(len, self.parts.values()), default=0)
         """How many groups the part with the fewest has."""
-        self.why_not = self._reason("instance" if group is None else "group")
+        self.why_not = self._reason(unit if group is None else "group")
 
     def _parts(self, is_ood: BoolArray) -> IntArray:
         size = np.bincount(self.code, minlength=self.n_groups)

@@ -44,7 +44,7 @@ class Rotation(_Bordered):
     Examples
     --------
     >>> Rotation(border="mirror").parameters
-    {'border': 'mirror', 'angles': None}
+    {'angles': None, 'border': 'mirror'}
     """
 
     def __init__(self, *, angles: Sequence[float] | None = None, border: str = "edge") -> None:

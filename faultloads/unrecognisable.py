@@ -132,6 +132,7 @@ class Swirl(Warp, Unrecognisable):
     (True, True)
     """
 
+    _edge = "symmetric"
     reference = HEINDRICH
     origin = ORIGIN
 

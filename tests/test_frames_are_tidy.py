@@ -23,7 +23,7 @@ WORDS = 3
 """Names have at most so many words, such as `no known category`."""
 UNIT = {
     "time": r"_(us|ms|seconds)(_|$)",
-    "delay": "_instances(_|$)",
+    "delay": "_(instances|seconds)(_|$)",
     "memory": "_bytes(_|$)",
     "per": r"per_\d+_\w+",
 }

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ import torch
 
 import farm.run.faults
 import farm.store.identity.loaded
-from farm.api import Context, FaultContext, FunctionClassifier, NoCache
+from farm.api import Batch, Context, FaultContext, FunctionClassifier, NoCache
 from farm.config.experiment import parse_experiment
 from farm.errors import ComponentFailure, ExperimentError
 from farm.run.execution import assemble, run_experiment
@@ -86,7 +87,9 @@ class Small:
 def whole(stream, size=1000):
     """Return the columns of a whole stream."""
     batches = list(stream.batches(size))
-    return {name: np.concatenate([getattr(b, name) for b in batches]) for name in vars(batches[0])}
+    return {
+        name: np.concatenate([getattr(b, name) for b in batches]) for name in (f.name for f in fields(Batch))
+    }
 
 
 def assert_same(first, second):

@@ -18,7 +18,7 @@ from farm.api import (
     Transformation,
 )
 from farm.errors import ExperimentError
-from farm.measures.along_time import Episodes
+from farm.measures.episodes import Episodes
 from farm.run.faults import Fault
 from farm.run.scene import REMEMBERED, Scene
 from farm.run.schedules import Onset, Recurring, Sequence
@@ -183,7 +183,7 @@ def test_delays_of_alarms_are_counted_from_each_beginning(by_hand, size):
     seen = first(scene(), 20, size)
     alarm = np.isin(np.arange(20), [2, 4, 11, 16])
     episodes = Episodes(seen["episode"], seen["is_ood"])
-    assert episodes.delays(alarm).values.tolist() == [1, 0, np.inf, 2]
+    assert episodes.noticed(alarm).delay.tolist() == [1, 0, np.inf, 2]
     told = episodes.false_alarms(alarm)
     assert (told.quiet, told.alarms) == (8, 1)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 
-from farm.api import Images, PerInstance, at_severity
+from farm.api import HELD, Images, PerInstance, at_severity
 from faultloads.anomaly import Anomaly
 
 
@@ -21,7 +20,7 @@ class _Lagging(Anomaly):
         return images
 
     @abstractmethod
-    def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
+    def lag(self, severity: float, chance: float) -> int:
         """Say how many instants ago was what the camera shows."""
 
 
@@ -35,16 +34,16 @@ class FrozenFrame(_Lagging):
 
     Examples
     --------
-    >>> [FrozenFrame().lag(since, float("nan"), lambda place: 0.0) for since in range(3)]
-    [1, 2, 3]
+    >>> FrozenFrame().lag(float("nan"), 0.5) == HELD
+    True
     """
 
     severities = ()
 
-    def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
-        """Go back to the last instant before."""
+    def lag(self, severity: float, chance: float) -> int:
+        """Go on showing what was shown last."""
         del severity, chance
-        return since + 1
+        return HELD
 
 
 class DelayedFrame(_Lagging):
@@ -57,20 +56,22 @@ class DelayedFrame(_Lagging):
 
     Examples
     --------
-    >>> DelayedFrame().lag(0, 3.0, lambda place: 0.0)
+    >>> DelayedFrame().lag(3.0, 0.5)
     4
     """
 
     severities = (1, 2, 3, 4, 5)
 
-    def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
+    def lag(self, severity: float, chance: float) -> int:
         """Go back as far as the delay is."""
-        del since, chance
+        del chance
         return round(at_severity(severity, [1, 2, 4, 8, 16], neutral=0))
 
 
 class DroppedFrame(_Lagging):
     """Some frames are lost, and the last one that came is shown again: 0.1, 0.2, 0.35, 0.5 or 0.7 of them.
+
+    Frames that come in time are as they should be, and no OOD instances.
 
     Parameters
     ----------
@@ -79,17 +80,13 @@ class DroppedFrame(_Lagging):
 
     Examples
     --------
-    >>> lost = {1, 2, 5}.__contains__
-    >>> [DroppedFrame().lag(since, 5.0, lambda place: 0.0 if lost(place) else 1.0) for since in range(6)]
-    [0, 1, 2, 0, 0, 1]
+    >>> [DroppedFrame().lag(5.0, chance) == HELD for chance in (0.6, 0.8)]
+    [True, False]
     """
 
     severities = (1, 2, 3, 4, 5)
 
-    def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
-        """Go back to the last frame that came, one before the fault did at the most."""
-        share = at_severity(severity, [0.1, 0.2, 0.35, 0.5, 0.7], neutral=0)
-        back = 0
-        while back <= since and chance(since - back) < share:
-            back += 1
-        return back
+    def lag(self, severity: float, chance: float) -> int:
+        """Go on showing what was shown last, where this frame is lost."""
+        lost = chance < at_severity(severity, [0.1, 0.2, 0.35, 0.5, 0.7], neutral=0)
+        return HELD if lost else 0

@@ -96,6 +96,10 @@ class Faulted(NamedTuple):
     measured: Mapping[str, FloatArray] = {}
 
 
+HELD = -1
+"""A lag: the camera shows what it showed last."""
+
+
 class Faultload(Component, ABC):
     """A named rule that turns instances into OOD instances.
 
@@ -199,13 +203,13 @@ class Faultload(Component, ABC):
         """Move shapes, where objects `move`."""
         raise NotImplementedError(f"faultload '{self.name}' does not say where objects move to")
 
-    def lag(self, since: int, severity: float, chance: Callable[[int], float]) -> int:
+    def lag(self, severity: float, chance: float) -> int:
         """Say how many instants ago was what the camera shows, where a fault `lags`.
 
-        `since` is how many instances it has acted; `since` + 1 is the last instant before. `chance` gives a
-        random number from 0 to 1 for any instance since it acts, always the same one.
+        0 is the present one, and `HELD` what it showed last. `chance` is a random number from 0 to 1, another
+        one at each instant.
         """
-        raise NotImplementedError(f"faultload '{self.name}' does not lag: {since}, {severity}, {chance}")
+        raise NotImplementedError(f"faultload '{self.name}' does not lag: {severity}, {chance}")
 
     def check_severity(self, severity: float | None) -> float:
         """Check a severity that somebody asks for; give NaN where this faultload has none."""

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from farm.api import FloatArray, IntArray, Schedule
+from farm.api import FloatArray, IntArray, Schedule, check_number
 from farm.config.files import find_scenario, read_mapping, with_scenario
 from farm.errors import DataError, ExperimentError, UserError
 from farm.report.figures import PlannedInterval, save, timeline
-from farm.run.builder import make_order, planned_fault
+from farm.run.builder import fault_of_interval, make_order
+from farm.run.schedules import check_acting
 from farm.run.timeline import STRETCH
 
 MOST_EPISODES = 20
@@ -37,15 +38,12 @@ def describe_scenario(options: argparse.Namespace) -> int:
     rate = stream.get("frame_rate")
     schedule = make_order(stream["order"])
     assert isinstance(schedule, Schedule)
-    for number, interval in enumerate(schedule.intervals):
-        for fault in interval.faults:
-            try:
-                planned_fault(fault)
-            except UserError as error:
-                raise type(error)(f"{path}: intervals.{number}: {error}") from None
+    if rate is not None:
+        check_number("frame_rate", rate, above=0)
+    _check(schedule, path)
     length = schedule.length or DEFAULT_LENGTH
     share, intensity, episode = _planned(schedule, length)
-    said = stream["order"]["intervals"]
+    said = [{k: v for k, v in one.items() if v is not None} for one in stream["order"]["intervals"]]
     record = {
         "name": path.stem,
         "description": description,
@@ -66,6 +64,18 @@ def describe_scenario(options: argparse.Namespace) -> int:
         ]
         save(timeline(intervals, episode, frame_rate=rate, title=description or path.stem), out)
     return 0
+
+
+def _check(schedule: Schedule, path: Path) -> None:
+    """Look whether the faults of the intervals can be made, and act."""
+    named = []
+    for number, interval in enumerate(schedule.intervals):
+        try:
+            named.append([fault_of_interval(fault).rule for fault in interval.faults])
+        except UserError as error:
+            raise type(error)(f"{path}: intervals.{number}: {error}") from None
+    if all(named):  # else others are the experiment's, which is not known here
+        check_acting(schedule, [], named)
 
 
 def _planned(schedule: Schedule, length: int) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -107,19 +117,22 @@ def _told(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {n:,} instances{lasts}; {len(record['intervals'])} intervals, {len(episodes)} episodes"
     names = [", ".join(one["faults"]) for one in record["intervals"]]
     for number, (name, one) in enumerate(zip(names, record["intervals"], strict=True)):
-        yield f"  {number}  {name:{max(map(len, names))}}  {_when(one)}"
+        yield f"  {number}  {name:{max(map(len, names))}}  {_when(one, n)}"
     yield from (
-        f"  episode {one['episode']}: instances {one['begin']} to {one['end'] - 1}" for one in episodes[:20]
+        f"  episode {one['episode']}: instances {one['begin']} to {one['end'] - 1}"
+        for one in episodes[:MOST_EPISODES]
     )
-    if len(episodes) > 20:
-        yield f"  and {len(episodes) - 20} more episodes"
+    if len(episodes) > MOST_EPISODES:
+        yield f"  and {len(episodes) - MOST_EPISODES} more episodes"
 
 
-def _when(one: Mapping[str, Any]) -> str:
+def _when(one: Mapping[str, Any], n: int) -> str:
     """Say in words when an interval is there."""
     begin, lasting = one.get("begin", 0), one.get("lasting")
+    if begin >= n:
+        return f"never: it begins at {begin:,}, and the stream has {n:,} instances"
     if one.get("gap"):
-        words = f"at random: {lasting} instances on average, {one['gap']} apart"
+        words = f"at random: {lasting} instances on average, {one['gap']} apart (told and drawn for seed 0)"
     elif one.get("every"):
         words = f"{lasting} instances from {begin} on, every {one['every']}"
     elif one.get("end") or lasting:

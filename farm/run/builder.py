@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, cast
 
+from pydantic import ValidationError
+
 from farm import registry
 from farm.api import (
     ORDERS,
@@ -23,6 +25,7 @@ from farm.api import (
     WorkloadSource,
 )
 from farm.config.experiment import ComponentSpec, Experiment, FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.config.explaining import explain
 from farm.errors import ExperimentError, UnknownNameError, UserError, suggestion
 from farm.registry import Kind
 from farm.run.fallback import NAMES, NONE, the_same
@@ -158,7 +161,7 @@ def _check_intervals(schedule: Schedule, faults: Sequence[Faultload], mistakes: 
     named = []
     for number, interval in enumerate(schedule.intervals):
         place = f"stream.order.intervals.{number}"
-        planned = [mistakes.made(place, planned_fault, fault) for fault in interval.faults]
+        planned = [mistakes.made(place, fault_of_interval, fault) for fault in interval.faults]
         named.append([fault.rule for fault in planned if fault])
         if None in planned:
             return  # whether others act cannot be said
@@ -211,12 +214,34 @@ def planned_fault(
     elif isinstance(named, Faultload):
         planned = PlannedFault(named, severity)
     else:
-        spec = FaultSpec.model_validate(named)
+        spec = fault_spec(named)
         rule = cast(Faultload, spec.make("faultload"))
         level = severity if spec.severity is None else spec.severity
         planned = PlannedFault(rule, level, spec.share, spec.both, spec.coherence, spec.drift or DRIFT)
     planned.rule.check_severity(planned.severity)
     return planned
+
+
+def fault_of_interval(named: Named | Faultload) -> PlannedFault:
+    """Return a faultload of an interval, which says by itself upon which share of what it acts."""
+    planned = planned_fault(named)
+    if planned.both or planned.share != 1:
+        said = "both" if planned.both else "share"
+        raise ExperimentError(
+            f"faultload '{planned.rule.name}' says '{said}', which means nothing in an interval; leave it "
+            "out, or give the interval a share"
+        )
+    return planned
+
+
+def fault_spec(named: Any) -> FaultSpec:
+    """Read what an experiment says of a fault."""
+    try:
+        return FaultSpec.model_validate(named)
+    except ValidationError as error:
+        if isinstance(named, Mapping) and "name" in named:
+            raise ExperimentError(explain(error, FaultSpec, named)) from None
+        raise ExperimentError(f"a fault is {named!r}; expected a name, or a mapping with a name") from None
 
 
 def make_order(named: Named | OrderSpec) -> str | Schedule:

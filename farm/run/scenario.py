@@ -69,6 +69,8 @@ class Scenario(Schedule):
 def _faults(said: Any) -> Sequence[Any]:
     if said is None:
         return ()
+    if said == []:
+        raise ParameterError("faults is []; name one, or leave it out for those of the experiment")
     return list(said) if isinstance(said, list | tuple) else [said]
 
 
@@ -85,27 +87,24 @@ def _interval(said: Any, where: str) -> Interval:
 
 
 def _checked(said: dict[str, Any]) -> Interval:
-    for key, low in (
-        ("begin", 0),
-        ("end", 1),
-        ("lasting", 1),
-        ("every", 1),
-        ("gap", 1),
-        ("rise", 0),
-        ("fall", 0),
-    ):
-        if said.get(key) is not None:
+    said = {key: value for key, value in said.items() if value is not None}
+    for key, low in _LOWEST.items():
+        if key in said:
             check_number(key, said[key], low=low, whole=True)
-    if said.get("share") is not None:
+    if "share" in said:
         check_number("share", said["share"], above=0, high=1)
     check_choice("of", said.get("of", "severity"), ("severity", "share"))
     end, lasting = said.pop("end", None), said.get("lasting")
     if end is not None:
         if lasting is not None:
             raise ParameterError(f"end is {end} and lasting is {lasting}; say one of them")
+        if "every" in said or "gap" in said:
+            raise ParameterError(
+                f"end is {end}, and it comes again; say lasting, how long it stays each time"
+            )
         check_number("end", end, low=said.get("begin", 0) + 1, whole=True)
         said["lasting"] = lasting = end - said.get("begin", 0)
-    interval = Interval(**{key: value for key, value in said.items() if value is not None})
+    interval = Interval(**said)
     if interval.every is not None and interval.gap is not None:
         raise ParameterError(f"every is {interval.every} and gap is {interval.gap}; say one of them")
     if interval.comes_again and lasting is None:

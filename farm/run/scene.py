@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from farm.api import Schedule, Stretch, generator, uniform_by_id
+from farm.api import HELD, Schedule, Stretch, generator, uniform_by_id
 from farm.run.objects import View, passing
 from farm.run.rows import Rows
 from farm.run.sources import Sources
 
 REMEMBERED = 64
-"""So many instants back a camera can lag; the last one before a fault came is remembered beside."""
+"""So many instants back a camera can lag; what it showed last is remembered beside."""
 
 
 class Acting(NamedTuple):
@@ -25,6 +25,7 @@ class Acting(NamedTuple):
     intensity: float
     coming: int
     """A number of the time for which it acts."""
+    interval: int
 
 
 class Instant(NamedTuple):
@@ -80,7 +81,7 @@ class Scene:
         intensity = np.ones((n, width))
         for row, instant in enumerate(instants):
             for column, acting in enumerate(instant.acting):
-                fault[row, column], intensity[row, column], coming[row, column] = acting
+                fault[row, column], intensity[row, column], coming[row, column] = acting[:3]
         views = [instant.view for instant in instants]
         return Rows(
             pool=np.array([instant.pool for instant in instants], dtype=np.int64),
@@ -119,44 +120,56 @@ class _Course:
         """Of each interval which coming it is in, and where that began."""
         self._chosen = [(-1, 0)] * len(named)
         """The fault of its latest coming."""
-        self._before: list[Instant | None] = [None] * len(named)
-        """The last instant before it began."""
-        self._first: Instant | None = None
+        self._numbers = _Numbers()
         self._past: deque[Instant] = deque(maxlen=REMEMBERED)
+        self._last_shown: Instant | None = None
 
     def over(self, plan: Stretch) -> tuple[list[Instant], list[Instant]]:
         """Return the instants of a stretch, and those that the camera shows at each."""
         instants, shown = [], []
         columns = (plan.share, plan.intensity, plan.coming, plan.episode)
-        for share, intensity, coming, episode in zip(*(each.tolist() for each in columns), strict=True):
+        for share, intensity, coming, planned in zip(*(each.tolist() for each in columns), strict=True):
             if self._turn_is_over:
                 self._turn += 1
                 self._chance, self._mixed = next(self._chances), next(self._which)
-            self._note_begins(coming)
+            begins = self._note_begins(coming)
             acting = self._acting(share, intensity, coming)
             pool = self._sources.pools[acting[0].number] if acting else 0
-            view = self._next_view(pool)
+            instant = Instant(pool, self._next_view(pool), self._position, -1, acting)
+            other = self._shown(instant)
+            if other is instant:  # a camera that shows the present has no fault
+                instant = other = instant._replace(acting=[one for one in acting if not self._lags(one)])
             if self._schedule.each_object:
-                episode = self._episode_of_turn() if acting else -1
-            instant = Instant(pool, view, self._position, episode, acting)
-            self._first = self._first or instant
-            instants.append(instant)
-            shown.append(self._shown(instant))
-            self._past.append(instant)
-            self._turn_is_over, self._position = view.last, self._position + 1
+                episode = self._episode_of_turn() if instant.acting else -1
+            else:
+                there = {interval for interval, now in enumerate(coming) if now >= 0}
+                hit = {one.interval for one in instant.acting}
+                episode = self._numbers.follow(planned, begins, there, hit)
+            own = instant._replace(episode=episode)
+            instants.append(own)
+            shown.append(own if other is instant else other)
+            self._past.append(own)
+            self._last_shown = shown[-1]
+            self._turn_is_over, self._position = own.view.last, self._position + 1
         return instants, shown
 
-    def _note_begins(self, coming: Sequence[int]) -> None:
+    def _note_begins(self, coming: Sequence[int]) -> set[int]:
+        """Note which intervals begin now, and return them."""
+        begins = set()
         for interval, now in enumerate(coming):
             number = self._turn if self._schedule.each_object and now >= 0 else now
             if number >= 0 and number != self._begun[interval][0]:
                 self._begun[interval] = (number, self._position)
-                self._before[interval] = self._past[-1] if self._past else None
+                begins.add(interval)
+        return begins
 
     def _acting(
         self, share: Sequence[float], intensity: Sequence[float], coming: Sequence[int]
     ) -> list[Acting]:
-        """Return the faults that act now; one that brings images comes first, and alone of its kind."""
+        """Return the faults that act now.
+
+        Of those whose images come from elsewhere one acts, that of the interval which began last, and first.
+        """
         acting: list[Acting] = []
         brings: list[Acting] = []
         for interval, numbers in enumerate(self._named):
@@ -164,9 +177,9 @@ class _Course:
                 continue
             time = self._begun[interval][0] * len(self._named) + interval
             for number in numbers or (self._one_of_them(interval, coming[interval]),):
-                one = Acting(number, intensity[interval], time)
+                one = Acting(number, intensity[interval], time, interval)
                 (brings if self._sources.pools[number] else acting).append(one)
-        return brings[:1] + acting
+        return sorted(brings, key=lambda one: self._begun[one.interval][1])[-1:] + acting
 
     def _one_of_them(self, interval: int, coming: int) -> int:
         """Choose one of the experiment's faults: for a coming where there are several, else for an object."""
@@ -198,26 +211,47 @@ class _Course:
             self._counted, self._episodes = self._turn, self._episodes + 1
         return self._episodes
 
+    def _lags(self, acting: Acting) -> bool:
+        return self._sources.faults[acting.number - 1].faultload.lags
+
     def _shown(self, instant: Instant) -> Instant:
         """Return the instant that the camera shows, which faults may have held back."""
-        for acting in instant.acting:
-            fault = self._sources.faults[acting.number - 1]
-            if not fault.faultload.lags:
-                continue
-            interval = acting.coming % len(self._named)
-            since = self._position - self._begun[interval][1]
-            severity = fault.faultload.check_severity(fault.severity) * acting.intensity
-            key, name = f"coming {acting.coming}", fault.faultload.name
+        if not self._past or not any(map(self._lags, instant.acting)):
+            return instant
+        lags = [self._lag(one) for one in instant.acting if self._lags(one)]
+        if HELD in lags:
+            return self._last_shown or instant
+        return self._past[-min(max(lags), len(self._past))] if max(lags) else instant
 
-            def chance(place: int, key: str = key, name: str = name) -> float:
-                return float(uniform_by_id(self._seed, name, np.array([f"{key}:{place}"]))[0])
+    def _lag(self, acting: Acting) -> int:
+        fault = self._sources.faults[acting.number - 1]
+        key = np.array([f"coming {acting.coming}:{self._position}"])
+        chance = float(uniform_by_id(self._seed, fault.faultload.name, key)[0])
+        return fault.faultload.lag(fault.faultload.check_severity(fault.severity) * acting.intensity, chance)
 
-            lag = fault.faultload.lag(since, severity, chance)
-            if lag == since + 1:
-                return self._before[interval] or self._first or instant  # nothing was before the first
-            if lag:
-                return self._past[-min(lag, len(self._past))] if self._past else instant
-        return instant
+
+class _Numbers:
+    """Numbers the episodes of a scene as they come to pass.
+
+    A planned episode is there once an interval that began with it hits something: until then what was there
+    before goes on, where that still lasts.
+    """
+
+    def __init__(self) -> None:
+        self._planned = self._number = -1
+        self._openers: set[int] = set()
+
+    def follow(self, planned: int, begins: set[int], there: set[int], hit: set[int]) -> int:
+        """Return the episode of the next instance.
+
+        `planned` is the episode by plan, and the others are numbers of intervals: those that begin, that are
+        there, and whose faults act.
+        """
+        if planned != self._planned:
+            self._planned, self._openers = planned, begins
+        if planned < 0 or hit & self._openers or not there - self._openers:
+            self._number = planned
+        return self._number
 
 
 def _rows_of(rng: np.random.Generator, width: int) -> Iterator[list[float]]:

@@ -73,7 +73,12 @@ class Sources:
     def _check_everywhere(self, fault: Fault) -> None:
         """Only what changes the pixels of any image, and leaves its label, can change ID and OOD alike."""
         rule, targets = fault.faultload, fault.targets
-        if rule.uses_classifier or rule.reads_other_instances or targets.split is not self.workload.test:
+        if (
+            rule.uses_classifier
+            or rule.reads_other_instances
+            or rule.lags
+            or targets.split is not self.workload.test
+        ):
             why = "acts upon certain instances"
         elif not np.array_equal(targets.labels, self.workload.test.labels):
             why = "leaves no right answer"

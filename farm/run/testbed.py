@@ -37,7 +37,16 @@ from farm.api import (
 from farm.config.experiment import MOST_PICTURES, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
 from farm.registry import Kind
-from farm.run.builder import Named, PlannedFault, fallback_source, make_named, make_order, planned_fault
+from farm.run.builder import (
+    Named,
+    PlannedFault,
+    fallback_source,
+    fault_of_interval,
+    fault_spec,
+    make_named,
+    make_order,
+    planned_fault,
+)
 from farm.run.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.run.faults import Fault
 from farm.run.fitting import fit_monitors
@@ -303,13 +312,13 @@ class Testbed:
         if isinstance(schedule, Schedule):
             once: dict[str, Fault] = {}  # what several intervals name is one fault
             for one in (one for interval in schedule.intervals for one in interval.faults):
-                if repr(one) not in once:
-                    once[repr(one)] = self._fault(planned_fault(one), workload, classifier)
+                if _said(one) not in once:
+                    once[_said(one)] = self._fault(fault_of_interval(one), workload, classifier)
             return TimedStream(
                 workload,
                 *faults,
                 schedule=schedule,
-                named=[[once[repr(one)] for one in interval.faults] for interval in schedule.intervals],
+                named=[[once[_said(one)] for one in interval.faults] for interval in schedule.intervals],
                 everywhere=everywhere,
                 length=length,
                 frame_rate=frame_rate,
@@ -461,6 +470,11 @@ class Testbed:
             **of,
         }
         return self._kept.get(made_from, make)
+
+
+def _said(fault: Named | Faultload) -> str:
+    """Return the same for what says the same of a fault."""
+    return repr(fault) if isinstance(fault, Faultload) else fault_spec(fault).model_dump_json()
 
 
 def finite_length(stream: Stream) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from farm.api import JSON, Batch, IntArray, Schedule, Workload, check_number
+from farm.errors import ExperimentError
 from farm.run.faults import Fault
 from farm.run.rows import Rows
 from farm.run.scene import Scene
@@ -66,6 +67,14 @@ class TimedStream(FromSources):
         self._sources = Sources(workload, together, everywhere, timed=True)
         numbers = {id(fault): number for number, fault in enumerate(together, 1)}
         own = [[numbers[id(fault)] for fault in interval] for interval in named]
+        for interval in own:
+            brought = [number for number in interval if self._sources.pools[number]]
+            if len(brought) > 1:
+                names = " and ".join(together[number - 1].faultload.name for number in brought)
+                raise ExperimentError(
+                    f"stream.order '{schedule.name}': {names} bring images in one interval; expected "
+                    "one: give each an interval of its own"
+                )
         self._scene = Scene(self._sources, schedule, own, len(faults), seed)
         self._schedule, self._length, self._seed = schedule, length, seed
         self._frame_rate = frame_rate

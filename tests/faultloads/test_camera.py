@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from farm.api import DrawKeys
+from farm.api import HELD, DrawKeys
 from farm.testing.fault_world import pictures
 from faultloads.camera import DirtyLens, FadingSensor, Night, Overexposure
 from faultloads.lagging import DelayedFrame, DroppedFrame, FrozenFrame
@@ -67,22 +67,13 @@ def test_a_fading_sensor_keeps_between_its_bounds():
 
 
 def test_how_far_a_camera_lags_is_worked_by_hand():
-    lost = [True, True, False, True]
-    dropped = [DroppedFrame().lag(i, 5.0, lambda place: 0.0 if lost[place] else 0.99) for i in range(4)]
-    # At first two frames are lost: one before the fault is shown, then again. The fourth shows the third.
-    assert dropped == [1, 2, 0, 1]
-    assert [DelayedFrame().lag(0, level, lambda place: 0.0) for level in (0, 1, 2, 2.5, 5)] == [
-        0,
-        1,
-        2,
-        3,
-        16,
-    ]
-    assert [FrozenFrame().lag(i, np.nan, lambda place: 0.0) for i in (0, 7)] == [1, 8]
+    delayed = [DelayedFrame().lag(level, 0.5) for level in (0, 1, 2, 2.5, 5)]
+    assert delayed == [0, 1, 2, 3, 16]
+    assert FrozenFrame().lag(np.nan, 0.5) == HELD
+    assert [DroppedFrame().lag(3.0, chance) for chance in (0.34, 0.36)] == [HELD, 0]
 
 
-@pytest.mark.parametrize(("severity", "share"), [(1, 0.1), (5, 0.7)])
+@pytest.mark.parametrize(("severity", "share"), [(0, 0), (1, 0.1), (2.5, 0.275), (5, 0.7)])
 def test_so_many_frames_are_dropped(severity, share):
-    drawn = np.random.default_rng(0).random(4000)
-    lags = [DroppedFrame().lag(i, severity, lambda place: float(drawn[place])) for i in range(4000)]
-    assert np.mean(np.array(lags) > 0) == pytest.approx(share, abs=0.02)
+    lags = [DroppedFrame().lag(severity, (place + 0.5) / 4000) for place in range(4000)]
+    assert np.mean(np.array(lags) == HELD) == pytest.approx(share, abs=0.001)

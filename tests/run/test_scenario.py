@@ -27,6 +27,9 @@ FILE = {
         {"faults": ["black-frame", {"name": "dead-columns", "severity": 1}], "begin": 10, "lasting": 5},
     ],
 }
+FOG = {"name": "fog", "severity": 3}
+FROZEN = {"name": "frozen-frame", "both": True}
+NOVEL = {"name": "novelty", "workload": {"name": "digits", "size": 8, "channels": 3}}
 MINE = {
     "workload": {"name": "farm.testing.fakes:TinySource"},
     "classifier": {"name": "farm.testing.fakes:TinyModel"},
@@ -114,6 +117,41 @@ def test_a_campaign_takes_a_scenario(files, capsys):
     assert [len(one.instances) for one in load("many")] == [40, 40]
 
 
+def test_one_fault_in_two_intervals_is_one_however_it_is_written(files, capsys):
+    intervals = [{"faults": {"name": "fog", "severity": 3}, "end": 3}]
+    intervals.append({"faults": {"severity": 3, "name": "fog"}, "begin": 9, "end": 12})
+    stream = {"order": {"name": "scenario", "intervals": intervals}, "length": 20}
+    (files / "mine.yaml").write_text(yaml.safe_dump(MINE | {"stream": stream}))
+    assert main(["run", "mine.yaml", "--out", "run", "--quiet"]) == 0
+    seen = Readouts.load("run").instances
+    assert seen["episode"].tolist() == [0] * 3 + [-1] * 6 + [1] * 3 + [-1] * 8
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"frame_rate": "abc"},
+        {"frame_rate": 0},
+        {"intervals": [{"faults": "frozen-frame", "begin": 3, "end": 9, "rise": 5}]},
+        {"intervals": [{"faults": "stuck-frame"}]},
+        {"intervals": [{"faults": "fogg"}]},
+        {"intervals": [{"faults": 5}]},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_run_is_not_described(files, capsys, changed):
+    (files / "drive.yaml").write_text(yaml.safe_dump(FILE | changed))
+    assert main(["describe", "scenario", "drive.yaml"]) == 2
+    same_text(capsys.readouterr().err)
+
+
+def test_what_never_comes_and_what_chance_says_are_told(files, capsys):
+    intervals = [{"faults": FOG, "begin": 70, "share": None}, {"faults": FOG, "gap": 9, "lasting": 4}]
+    (files / "drive.yaml").write_text(yaml.safe_dump(FILE | {"intervals": intervals}))
+    assert main(["describe", "scenario", "drive.yaml"]) == 0
+    same_text(capsys.readouterr().out)
+
+
 @pytest.mark.parametrize("images", [False, True])
 def test_it_is_described_before_it_runs(files, capsys, images):
     asked = ["--images", "drive.png"] if images else []
@@ -141,6 +179,10 @@ def test_shipped_ones_are_whole(name, capsys, tmp_path, monkeypatch):
         [{"every": 10}],
         [{"every": 10, "lasting": 10}],
         [{"every": 10, "gap": 3, "lasting": 2}],
+        [{"end": 50, "gap": 3}],
+        [{"end": 50, "every": 100}],
+        [{"faults": []}],
+        [{"begin": None, "end": 50, "lasting": 3}],
         [{"fall": 5}],
         [{"rise": 4, "fall": 4, "lasting": 7}],
         [{"gap": 5, "lasting": 3, "rise": 2}],
@@ -164,6 +206,15 @@ def test_mistakes_are_told_with_their_place(intervals):
         {"stream": {"order": {"name": "scenario", "intervals": [{"begin": 3}]}}},
         {"stream": {"order": {"name": "scenario", "intervals": [{"faults": "black-frame", "rise": 3}]}}},
         {"stream": {"order": {"name": "scenario", "intervals": [{"faults": "fogg"}]}}},
+        {"stream": {"order": {"name": "scenario", "intervals": [{"faults": 5}]}}},
+        {"stream": {"order": {"name": "scenario", "intervals": [{"faults": {"severity": 3}}]}}},
+        {"stream": {"order": {"name": "scenario", "intervals": [{"faults": {**FOG, "both": True}}]}}},
+        {"stream": {"order": {"name": "scenario", "intervals": [{"faults": {**FOG, "share": 2}}]}}},
+        {"stream": {"order": {"name": "scenario", "intervals": [{"faults": [NOVEL, {**NOVEL, "as": "b"}]}]}}},
+        {
+            "stream": {"order": {"name": "onset", "at": 3}},
+            "faultload": [FOG, {"name": "frozen-frame", "both": True}],
+        },
         {"stream": {"frame_rate": 3}, "faultload": {"name": "black-frame"}},
         {"stream": {}, "faultload": {"name": "black-frame", "coherence": "episode"}},
         {"stream": {}, "faultload": {"name": "black-frame", "drift": 3}},

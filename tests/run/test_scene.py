@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from farm.api import (
+    HELD,
     NO_ANSWER,
     ArrayImages,
     Batch,
@@ -261,20 +262,20 @@ class Lagging(Transformation):
     def _transform(self, images, severity, random):
         return images
 
-    def lag(self, since, severity, chance):
-        return self._how(since, chance)
+    def lag(self, severity, chance):
+        return self._how(chance)
 
 
-def lagging(how):
+def lagging(how, name="late"):
     n = len(HERE.test)
     targets = FaultTargets(HERE.test, HERE.name, np.arange(n), HERE.test.labels, np.full(n, "anomaly"))
     faultload = Lagging(how=how)
-    faultload.name = "late"
+    faultload.name = name
     return Fault(faultload, targets)
 
 
-DELAYED = lagging(lambda since, chance: 2)
-FROZEN = lagging(lambda since, chance: since + 1)
+DELAYED = lagging(lambda chance: 2)
+FROZEN = lagging(lambda chance: HELD)
 
 
 def check_shown(plan, named, expected):
@@ -328,7 +329,7 @@ def test_a_camera_is_held_back_in_time_alone():
 
 
 def test_what_chance_holds_back_is_the_same_in_any_batch_and_another_at_each_coming(by_hand):
-    dropped = lagging(lambda since, chance: int(chance(since) < 0.5))
+    dropped = lagging(lambda chance: int(chance < 0.5))
     schedule = Intervals(plan=[Interval(begin=6, lasting=12, every=18)])
     stream = TimedStream(HERE, schedule=schedule, named=[[dropped]], length=96)
     reference, *others = (first(stream, 96, size)["images"] for size in BATCH_SIZES)
@@ -342,3 +343,48 @@ def test_what_chance_holds_back_is_the_same_in_any_batch_and_another_at_each_com
     assert not comings[:, 12:].any()
     assert len({tuple(coming) for coming in comings[:, :12].tolist()}) == 5
     assert abs(comings[:, :12].mean() - 0.5) < 0.25
+
+
+def test_a_frame_that_comes_in_time_is_no_fault(by_hand):
+    dropped = lagging(lambda chance: HELD if chance < 0.5 else 0)
+    stream = TimedStream(HERE, schedule=Intervals(plan=[Interval(begin=6)]), named=[[dropped]], length=60)
+    seen = first(stream, 60, 7)
+    clean = HERE.test.images.read(np.arange(60) % 6)
+    before, lost = np.roll(seen["images"], 1, axis=0), seen["is_ood"]
+    assert np.array_equal(seen["images"], np.where(lost[:, None, None, None], before, clean))
+    assert 10 < lost.sum() < 45
+    assert np.array_equal(np.char.find(seen["ids"], "late") >= 0, lost)
+
+
+def test_a_camera_that_freezes_while_it_is_late_stays_where_it_is(by_hand):
+    plan = [Interval(begin=3, lasting=9), Interval(begin=6, lasting=4)]
+    check_shown(
+        plan,
+        [[DELAYED], [lagging(lambda chance: HELD, "late-too")]],
+        [0, 1, 2, 1, 2, 3, *(3, 3, 3, 3), 2, 3, 0],
+    )
+
+
+def test_an_episode_begins_with_what_its_own_interval_hits():
+    """Dirt stays on the lens; of the objects that pass later some are in haze, which begins an episode."""
+    haze = changing("haze", lambda images: images / 2)
+    plan = [Interval(begin=2), Interval(begin=6, lasting=30, share=0.3)]
+    for seed in range(8):
+        stream = TimedStream(
+            HERE, schedule=Intervals(plan=plan), named=[[DIRT], [haze]], length=40, seed=seed
+        )
+        seen = first(stream, 40, 7)
+        hazy = np.flatnonzero(np.char.find(seen["faultload"], "haze") >= 0)
+        expected = np.where(np.arange(40) < 2, -1, 0)
+        if hazy.size:
+            expected[hazy[0] :] = 1
+        assert seen["episode"].tolist() == expected.tolist(), seed
+
+
+def test_of_two_that_bring_images_the_later_one_is_seen():
+    plan = [Interval(begin=2), Interval(begin=4, lasting=3)]
+    one, other = novelty(), novelty()
+    other.faultload.name = "other"
+    stream = TimedStream(HERE, schedule=Intervals(plan=plan), named=[[one], [other]], length=10)
+    names = first(stream, 10, 7)["faultload"].tolist()
+    assert names == [""] * 2 + ["novelty"] * 2 + ["other"] * 3 + ["novelty"] * 3

@@ -104,20 +104,27 @@ def expected_ids(workload, faults, mixed, named, schedule, seed):
         return 1 + sum(which >= border for border in borders[:-1])
 
     turn, over = -1, True
-    for shares, comings in planned(schedule, seed):
+    begun = [(-1, -1)] * len(named)
+    for position, (shares, comings) in enumerate(planned(schedule, seed)):
         turn += over
-        acting = []
+        acting, since = [], {}
+        for interval, coming in enumerate(comings):
+            if coming >= 0 and coming != begun[interval][0]:
+                begun[interval] = (coming, position)
         for interval, numbers in enumerate(named):
             if comings[interval] < 0 or chances[turn, interval] >= shares[interval]:
                 continue
             if numbers:
                 acting += numbers
+                since |= dict.fromkeys(numbers, begun[interval][1])
             elif schedule.intervals[interval].comes_again:
                 rng = generator(seed, "stream", "which fault", interval, comings[interval])
                 acting.append(one_of_them(rng.random()))
             else:
                 acting.append(one_of_them(whiches[turn, interval]))
-        brings = [number for number in acting if number in queues][:1]
+        brings = [number for number in acting if number in queues]
+        # Of several the one whose interval began last; where they began together, the last of them.
+        brings = sorted(brings, key=lambda number: since.get(number, begun[0][1]))[-1:]
         acting = brings + [number for number in acting if number not in queues]
         place, visit, over = next(queues[brings[0] if brings else 0])
         names = "".join(f"|{faults[number - 1].faultload.name}" for number in acting)

@@ -135,22 +135,21 @@ class _Course:
             begins = self._note_begins(coming)
             acting = self._acting(share, intensity, coming)
             pool = self._sources.pools[acting[0].number] if acting else 0
-            instant = Instant(pool, self._next_view(pool), self._position, -1, acting)
-            other = self._shown(instant)
-            if other is instant:  # a camera that shows the present has no fault
-                instant = other = instant._replace(acting=[one for one in acting if not self._lags(one)])
+            view = self._next_view(pool)
+            lags = [one for one in acting if self._sources.faults[one.number - 1].faultload.lags]
+            earlier = self._held_back(lags) if lags else None
+            if lags and earlier is None:  # a camera that shows the present has no fault
+                acting = [one for one in acting if one not in lags]
             if self._schedule.each_object:
-                episode = self._episode_of_turn() if instant.acting else -1
+                episode = self._episode_of_turn() if acting else -1
             else:
-                there = {interval for interval, now in enumerate(coming) if now >= 0}
-                hit = {one.interval for one in instant.acting}
-                episode = self._numbers.follow(planned, begins, there, hit)
-            own = instant._replace(episode=episode)
-            instants.append(own)
-            shown.append(own if other is instant else other)
-            self._past.append(own)
+                episode = self._numbers.follow(planned, begins, coming, acting)
+            instant = Instant(pool, view, self._position, episode, acting)
+            instants.append(instant)
+            shown.append(earlier or instant)
+            self._past.append(instant)
             self._last_shown = shown[-1]
-            self._turn_is_over, self._position = own.view.last, self._position + 1
+            self._turn_is_over, self._position = view.last, self._position + 1
         return instants, shown
 
     def _note_begins(self, coming: Sequence[int]) -> set[int]:
@@ -211,17 +210,14 @@ class _Course:
             self._counted, self._episodes = self._turn, self._episodes + 1
         return self._episodes
 
-    def _lags(self, acting: Acting) -> bool:
-        return self._sources.faults[acting.number - 1].faultload.lags
-
-    def _shown(self, instant: Instant) -> Instant:
-        """Return the instant that the camera shows, which faults may have held back."""
-        if not self._past or not any(map(self._lags, instant.acting)):
-            return instant
-        lags = [self._lag(one) for one in instant.acting if self._lags(one)]
+    def _held_back(self, acting: Sequence[Acting]) -> Instant | None:
+        """Return the earlier instant that the camera shows, which lags by these; None: the present one."""
+        if not self._past:
+            return None
+        lags = [self._lag(one) for one in acting]
         if HELD in lags:
-            return self._last_shown or instant
-        return self._past[-min(max(lags), len(self._past))] if max(lags) else instant
+            return self._last_shown
+        return self._past[-min(max(lags), len(self._past))] if max(lags) else None
 
     def _lag(self, acting: Acting) -> int:
         fault = self._sources.faults[acting.number - 1]
@@ -241,16 +237,19 @@ class _Numbers:
         self._planned = self._number = -1
         self._openers: set[int] = set()
 
-    def follow(self, planned: int, begins: set[int], there: set[int], hit: set[int]) -> int:
+    def follow(self, planned: int, begins: set[int], coming: Sequence[int], acting: Sequence[Acting]) -> int:
         """Return the episode of the next instance.
 
-        `planned` is the episode by plan, and the others are numbers of intervals: those that begin, that are
-        there, and whose faults act.
+        `planned` is the episode by plan, `begins` the intervals that begin, `coming` tells of each interval
+        whether it is there (else -1), and `acting` are the faults that act.
         """
         if planned != self._planned:
             self._planned, self._openers = planned, begins
-        if planned < 0 or hit & self._openers or not there - self._openers:
-            self._number = planned
+        if planned != self._number:
+            hit = any(one.interval in self._openers for one in acting)
+            others = any(now >= 0 and interval not in self._openers for interval, now in enumerate(coming))
+            if planned < 0 or hit or not others:
+                self._number = planned
         return self._number
 
 

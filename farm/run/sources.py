@@ -253,9 +253,7 @@ class Sources:
             keys = self._keys(fault, rows, made, at, made.ids[at], rows.coming[at, column])
             faulted = fault.faultload.apply(made.images[at], labels, made.ids[at], severity, keys)
         made.images[at], made.labels[at] = faulted.images, faulted.labels
-        # A camera that lags changes nothing where it shows the present instant.
-        changes = np.where(rows.shows_other[at], 1.0, 0.0) if fault.faultload.lags else severity
-        made.steps.append(Step(fault.faultload, at, made.ids[at], changes, keys))
+        made.steps.append(Step(fault.faultload, at, made.ids[at], severity, keys))
         made.called = made.called.astype(object)
         made.called[at] = _fault_ids(made.called[at], name, severity)
         made.called = made.called.astype(str)

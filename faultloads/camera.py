@@ -18,7 +18,17 @@ GRID = 5
 """Between so many points along each side a sensor fades smoothly."""
 
 
-class Night(Transformation):
+class _Light(Transformation):
+    """Another light, and the noise of a sensor in it, a new one in every frame."""
+
+    category = "shift"
+    objects = "stay"
+    coherence = "instance"
+    origin = "own"
+    reference = SENSOR_NOISE
+
+
+class Night(_Light):
     """Little light: 0.6, 0.4, 0.28, 0.18, 0.1 of it at severities 1 to 5, and the sensor's noise beside it.
 
     The noise has a part that grows with the light (variance 0.005 of it) and one that is always there
@@ -32,12 +42,6 @@ class Night(Transformation):
     0.4
     """
 
-    category = "shift"
-    objects = "stay"
-    coherence = "instance"
-    origin = "own"
-    reference = SENSOR_NOISE
-
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         light = np.float32(at_severity(severity, [0.6, 0.4, 0.28, 0.18, 0.1], neutral=1))
         always = np.float32(at_severity(severity, [0.01, 0.015, 0.02, 0.03, 0.05], neutral=0))
@@ -45,7 +49,7 @@ class Night(Transformation):
         return _seen(images * light, grows, always, random)
 
 
-class Overexposure(Transformation):
+class Overexposure(_Light):
     """Too much light: 1.3, 1.6, 2, 2.6, 3.4 times as much at severities 1 to 5; what is white stays white.
 
     The gain brings the sensor's noise with it (standard deviation 0.01, times the gain), another one in
@@ -58,12 +62,6 @@ class Overexposure(Transformation):
     >>> round(float(bright.mean()), 2)
     0.6
     """
-
-    category = "shift"
-    objects = "stay"
-    coherence = "instance"
-    origin = "own"
-    reference = SENSOR_NOISE
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         gain = np.float32(at_severity(severity, [1.3, 1.6, 2.0, 2.6, 3.4], neutral=1))
@@ -90,7 +88,6 @@ class DirtyLens(Anomaly):
     (False, True)
     """
 
-    severities = (1, 2, 3, 4, 5)
     origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
@@ -127,7 +124,6 @@ class FadingSensor(Anomaly):
     (True, True)
     """
 
-    severities = (1, 2, 3, 4, 5)
     origin = "own"
 
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 from farm.api import HELD, Images, PerInstance, at_severity
 from faultloads.anomaly import Anomaly
 
@@ -18,10 +16,6 @@ class _Lagging(Anomaly):
     def _transform(self, images: Images, severity: float, random: PerInstance) -> Images:
         del severity, random
         return images
-
-    @abstractmethod
-    def lag(self, severity: float, chance: float) -> int:
-        """Say how many instants ago was what the camera shows."""
 
 
 class FrozenFrame(_Lagging):
@@ -60,8 +54,6 @@ class DelayedFrame(_Lagging):
     4
     """
 
-    severities = (1, 2, 3, 4, 5)
-
     def lag(self, severity: float, chance: float) -> int:
         """Go back as far as the delay is."""
         del chance
@@ -83,8 +75,6 @@ class DroppedFrame(_Lagging):
     >>> [DroppedFrame().lag(5.0, chance) == HELD for chance in (0.6, 0.8)]
     [True, False]
     """
-
-    severities = (1, 2, 3, 4, 5)
 
     def lag(self, severity: float, chance: float) -> int:
         """Go on showing what was shown last, where this frame is lost."""

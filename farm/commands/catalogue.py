@@ -14,13 +14,14 @@ from typing import Any, cast
 from farm import api, registry
 from farm.commands.parsing.common import KINDS, SCENARIO
 from farm.config.yaml_reading import override
-from farm.errors import DataError, ExperimentError, StorageError
+from farm.errors import ExperimentError, StorageError
 from farm.registry import Kind
 from farm.report.data_card import card_lines
 from farm.report.pictures import contact_sheet
 from farm.run.data_card import data_card
 from farm.run.loading import importable
 from farm.run.progress import shown_progress
+from farm.store.files import check_new_file
 
 
 def list_components(options: argparse.Namespace) -> int:
@@ -99,8 +100,7 @@ def _look_into(options: argparse.Namespace) -> dict[str, Any]:
     out = Path(options.images)
     if out.suffix.lower() != ".png":
         raise ExperimentError(f"--images {out}: expected the name of a new .png file to draw to")
-    if out.exists():
-        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    check_new_file(out)
     parameters: dict[str, Any] = {}
     for setting in options.set:
         override(parameters, setting)

@@ -12,7 +12,7 @@ import numpy as np
 from farm.api import Classifier, FaultContext, Faultload, FaultTargets, Images, OODImages, Workload
 from farm.config.experiment import FaultSpec, listed
 from farm.config.yaml_reading import named
-from farm.errors import DataError, ExperimentError
+from farm.errors import ExperimentError
 from farm.report.pictures import picture_sheet
 from farm.run.benchmark_set import write_benchmark
 from farm.run.execution import NoClassifier, assemble_stream
@@ -20,7 +20,7 @@ from farm.run.known_looks import KnownLook, known_looks
 from farm.run.loading import importable, load_experiment
 from farm.run.progress import shown_progress
 from farm.run.testbed import Testbed
-from farm.store.files import check_free
+from farm.store.files import check_free, check_new_file
 
 WIDTH = 128
 """How wide an image is drawn, about."""
@@ -31,8 +31,7 @@ BESIDE = 4
 def preview(options: argparse.Namespace) -> int:
     """Draw each fault's severities side by side."""
     out = Path(options.out)
-    if out.exists():
-        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    check_new_file(out)
     if options.images < 1:
         raise ExperimentError(f"--images is {options.images}; expected at least 1")
     specs = [FaultSpec.model_validate(listed(named(text), Path())) for text in options.faults]

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from farm.api import Images
-from farm.errors import DataError, ExperimentError
+from farm.errors import ExperimentError
 from farm.judging.worst import WORDS, worst
 from farm.report.pictures import CaptionedSection, captioned_sheet
+from farm.store.files import check_new_file
 from farm.store.readouts import Readouts
 
 
@@ -22,8 +23,7 @@ def draw(options: argparse.Namespace, runs: Sequence[Readouts]) -> int:
     out = Path(options.out)
     if out.suffix.lower() != ".png":
         raise ExperimentError(f"--out {out}: expected the name of a new .png file to draw to")
-    if out.exists():
-        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    check_new_file(out)
     if options.number < 1:
         raise ExperimentError(f"--number is {options.number}; expected at least 1")
     if len(runs) != 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from farm.api import read_text
 from farm.commands.loading import loaded
-from farm.errors import DataError, ExperimentError
+from farm.errors import ExperimentError
 from farm.judging import JudgedRun
 from farm.judging.classifier_check import classifier_warnings
 from farm.judging.readouts import is_large, judged_records
@@ -35,7 +35,9 @@ def compare(options: argparse.Namespace) -> int:
     from farm.report.comparison import gaps, render_comparison, render_table, why_empty
 
     if options.cd:
-        _check_picture(Path(options.cd))
+        from farm.report.figures import check_target
+
+        check_target(Path(options.cd), "--cd")
     if options.out:
         check_free(Path(options.out))
     runs = loaded(options.runs)
@@ -84,18 +86,6 @@ def compare(options: argparse.Namespace) -> int:
         comparison.save(options.out)
         print(f"farm: kept in {options.out}", file=sys.stderr)
     return 0
-
-
-def _check_picture(path: Path) -> None:
-    """Check that a diagram can be written there, before there is any work to lose."""
-    from farm.report.figures import FORMATS
-
-    if path.exists():
-        raise DataError(f"{path} exists already; expected a new file: remove it or choose another name")
-    if path.suffix.lower() not in FORMATS:
-        raise ExperimentError(f"--cd {path}: suffix '{path.suffix}'; expected {', '.join(FORMATS)}")
-    if not path.absolute().parent.is_dir():
-        raise DataError(f"--cd {path}: {path.parent} is no folder; expected one")
 
 
 def _draw(conclusions: Sequence[Conclusion], out: str) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from farm.api import FloatArray, IntArray, Schedule, check_number
 from farm.config.files import find_scenario, read_mapping, with_scenario
-from farm.errors import DataError, ExperimentError, UserError
-from farm.report.figures import PlannedInterval, save, timeline
+from farm.errors import ExperimentError, UserError
+from farm.report.figures import PlannedInterval, check_target, save, timeline
 from farm.run.builder import fault_of_interval, make_order
 from farm.run.schedules import check_acting
 from farm.run.timeline import STRETCH
@@ -30,8 +30,8 @@ def describe_scenario(options: argparse.Namespace) -> int:
     out = Path(options.images) if options.images else None
     if options.set:
         raise ExperimentError("--set has no effect on a scenario; change its file")
-    if out is not None and out.exists():
-        raise DataError(f"{out} exists already; expected a new file: remove it or choose another name")
+    if out is not None:
+        check_target(out, "--images")
     path = find_scenario(options.name, Path())
     description = str(read_mapping(path).get("description") or "")
     stream = with_scenario({"order": {"name": "scenario", "file": options.name}}, Path())

@@ -53,6 +53,12 @@ def check_free(path: Path) -> None:
         raise DataError(f"{path} exists already; expected a new folder: remove it or choose another name")
 
 
+def check_new_file(path: Path) -> None:
+    """Raise where something is at `path` already, of a file that is to be written there."""
+    if path.exists():
+        raise DataError(f"{path} exists already; expected a new file: remove it or choose another name")
+
+
 def numbered_folder(parent: Path, name: str) -> Path:
     """Return the first free `name-001`, `name-002`, ... in a folder."""
     number = 1

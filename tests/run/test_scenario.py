@@ -145,6 +145,14 @@ def test_what_cannot_be_run_is_not_described(files, capsys, changed):
     same_text(capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("out", ["drive.gif", "nowhere/drive.png", "drive.yaml"])
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_told(files, capsys, out):
+    assert main(["describe", "scenario", "drive.yaml", "--images", out]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    same_text(told.err)
+
+
 def test_what_never_comes_and_what_chance_says_are_told(files, capsys):
     intervals = [{"faults": FOG, "begin": 70, "share": None}, {"faults": FOG, "gap": 9, "lasting": 4}]
     (files / "drive.yaml").write_text(yaml.safe_dump(FILE | {"intervals": intervals}))

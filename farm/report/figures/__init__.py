@@ -16,7 +16,7 @@ from farm.report.figures.curves import (
 )
 from farm.report.figures.delays import DelayCurve, delay_curves
 from farm.report.figures.heat import heat_colour, heat_map
-from farm.report.figures.output import FORMATS, as_svg, save
+from farm.report.figures.output import FORMATS, as_svg, check_target, save
 from farm.report.figures.plane import plane
 from farm.report.figures.ranks import critical_difference
 from farm.report.figures.scores import MonitorScores, score_distributions
@@ -38,6 +38,7 @@ __all__ = [
     "ScoresOverTime",
     "along_stream",
     "as_svg",
+    "check_target",
     "confusion",
     "critical_difference",
     "delay_curves",

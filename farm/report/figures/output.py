@@ -6,8 +6,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from farm.errors import ParameterError
+from farm.errors import DataError, ExperimentError, ParameterError
 from farm.report.figures import style
+from farm.store.files import check_new_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +21,15 @@ FORMATS = {
 }
 BORDER = 0.15
 """Inches of paper around what is drawn."""
+
+
+def check_target(path: Path, option: str) -> None:
+    """Check that a figure can be written there, before there is any work to lose."""
+    check_new_file(path)
+    if path.suffix.lower() not in FORMATS:
+        raise ExperimentError(f"{option} {path}: suffix '{path.suffix}'; expected {', '.join(FORMATS)}")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"{option} {path}: {path.parent} is no folder; expected one")
 
 
 def save(figure: Figure, path: Path) -> None:

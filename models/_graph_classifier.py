@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from farm.api import LAST_HIDDEN, Capabilities, Classifier, Head, Images, Needs, RawOutputs, State
+from farm.api import LAST_HIDDEN, Capabilities, Head, Images, Needs, State
 from farm.errors import ParameterError, RequirementError, suggestion
 from models._inputs import Task, in_batches
+from models._network import NetworkClassifier
+from models.engines import Unfit
 from models.graph_outputs import Graph
 from models.torch_classifier import Preprocessing, check_columns
 
@@ -19,7 +21,7 @@ LAST = 4
 """So many layers are named where it is not known which the last hidden one is."""
 
 
-class GraphClassifier(Classifier):
+class GraphClassifier(NetworkClassifier):
     """A graph from images to logits or probabilities.
 
     Parameters
@@ -65,6 +67,7 @@ class GraphClassifier(Classifier):
         self._order = None if order is None else torch.as_tensor(order, device=device)
         self._logits = outputs == "logits"
         self._values = dict(graph.layers)
+        self.engine = graph.engine
         self.lacks = dict(graph.lacks)
         if last_hidden is not None and last_hidden not in self._values:
             hint = graph.lacks.get("layers") or suggestion(last_hidden, self._values)
@@ -147,18 +150,23 @@ class GraphClassifier(Classifier):
         check_columns(found[0].shape, len(self.classes), self.name)
         return found if self._order is None else [found[0][:, self._order], *found[1:]]
 
-    def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
-        if members or any(layer not in self._values for layer in layers):
-            self.resolve(Needs(layers=tuple(layers), members=members), "whoever asks")
-        # A value that goes by two names is computed once.
-        wanted = list(dict.fromkeys(self._values[layer] for layer in layers))
-        with torch.inference_mode():
-            pixels = torch.from_numpy(np.require(images, requirements=["C", "W"]))
-            answers, *found = self._run(pixels, wanted)
-            values = {name: value.float().cpu().numpy() for name, value in zip(wanted, found, strict=True)}
-            activations = {layer: values[self._values[layer]] for layer in layers}
-            if not self._logits:
-                return RawOutputs(answers.double().cpu().numpy(), activations=activations)
-            # Softmax in double precision: in single, confident instances saturate to ties.
-            probabilities = torch.softmax(answers.double(), dim=1).cpu().numpy()
-        return RawOutputs(probabilities, logits=answers.float().cpu().numpy(), activations=activations)
+    def _tensors(self, images: Tensor, layers: Sequence[str]) -> tuple[Tensor, Tensor | None, list[Tensor]]:
+        if any(layer not in self._values for layer in layers):
+            self.resolve(Needs(layers=tuple(layers)), "whoever asks")
+        wanted = self._wanted(layers)
+        answers, *found = self._run(images, wanted)
+        values = dict(zip(wanted, found, strict=True))
+        named = [values[self._values[layer]] for layer in layers]
+        if not self._logits:
+            return answers.double(), None, named
+        # Softmax in double precision: in single, confident instances saturate to ties.
+        return torch.softmax(answers, dim=1, dtype=torch.float64), answers, named
+
+    def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
+        if self._batch is not None:
+            raise Unfit(f"the program takes batches of {self._batch} alone")
+        return self._preprocessing, self._graph.module(self._wanted(layers))
+
+    def _wanted(self, layers: Sequence[str]) -> list[str]:
+        """Return the graph's values for these layers; one that goes by two names is computed once."""
+        return list(dict.fromkeys(self._values[layer] for layer in layers))

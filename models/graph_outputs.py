@@ -13,11 +13,13 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, fx
+from torch import Tensor, fx, nn
 
+from farm.api import EAGER, ONNX, Engine
 from farm.errors import DataError, one_line
 from models._onnx_bytes import OnnxNode, nodes, with_outputs
 from models._onnx_files import OnnxFiles
+from models.engines import Unfit
 
 THROUGH, LINEAR, TRANSPOSED, ADD, OTHER = "through", "linear", "transposed", "add", "other"
 """What an operation does, as far as the end of a graph asks: `linear` takes weights with a row an output, and
@@ -48,6 +50,11 @@ class Graph(ABC):
     end: LinearEnd | None = None
     lacks: Mapping[str, str]
     """Why it cannot give something, and what to do about it."""
+    engine = Engine(EAGER, EAGER)
+
+    def module(self, values: Sequence[str]) -> nn.Module:  # noqa: ARG002
+        """Return the module that gives these values; raise `Unfit` where none can be exported."""
+        raise Unfit("the program cannot be exported again")
 
     @abstractmethod
     def run(self, images: Tensor, values: Sequence[str] = ()) -> list[Tensor]:
@@ -124,6 +131,13 @@ class TorchGraph(Graph):
             steps = {node.name: _torch_step(node) for node in module.graph.nodes}
             self.end = linear_end(steps, answer[0].name, {node.name for node in moving}, self._shape)
 
+    def module(self, values: Sequence[str] = ()) -> fx.GraphModule:
+        """Return the module of the program as it is, or one with further outputs."""
+        asked = tuple(values)
+        if asked and asked not in self._written:
+            self._written[asked] = self._with(asked)
+        return self._written[asked] if asked else self._module
+
     def run(self, images: Tensor, values: Sequence[str] = ()) -> list[Tensor]:
         """Run the module as it is, or one with further outputs."""
         if not values:
@@ -132,10 +146,7 @@ class TorchGraph(Graph):
                 kind = type(answer).__name__
                 raise DataError(f"{self._what} gives a {kind}; expected one tensor, images x classes")
             return [answer]
-        asked = tuple(values)
-        if asked not in self._written:
-            self._written[asked] = self._with(asked)
-        return list(self._written[asked](images))
+        return list(self.module(values)(images))
 
     def _with(self, values: Iterable[str]) -> fx.GraphModule:
         graph = fx.Graph()
@@ -191,6 +202,7 @@ class OnnxGraph(Graph):
         Where the graph's bytes come from, and what opens a session of others.
     """
 
+    engine = Engine(ONNX, ONNX)
     KEPT = 2
     """So many sessions with further outputs are kept, the latest: each has weights of its own."""
 

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import LAST_HIDDEN, Capabilities, Classifier, Head, Images, RawOutputs, State
+from farm.api import LAST_HIDDEN, Capabilities, Head, State
 from farm.errors import ComponentFailure, DataError, ParameterError, suggestion
+from models._network import NetworkClassifier
 
 
 class Preprocessing(nn.Module):
@@ -43,7 +44,7 @@ class Preprocessing(nn.Module):
         return images
 
 
-class TorchClassifier(Classifier):
+class TorchClassifier(NetworkClassifier):
     """A white box around a module that gives logits.
 
     Layers go by the names of the module's parts and mean their outputs; `last-hidden` means what enters
@@ -140,18 +141,16 @@ class TorchClassifier(Classifier):
         check_columns(logits.shape, len(self.classes), self.name)
         return logits if self._order is None else logits[:, self._order]
 
-    def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
-        del members  # the capability is not declared, so nobody asks
+    def _tensors(self, images: Tensor, layers: Sequence[str]) -> tuple[Tensor, Tensor, list[Tensor]]:
         kept: dict[str, Tensor] = {}
-        with torch.inference_mode(), self._hooks(layers, kept) if layers else nullcontext():
-            logits = self.differentiable(torch.from_numpy(np.require(images, requirements=["C", "W"])))
-            # Softmax in double precision: in single, confident instances saturate to ties.
-            probabilities = torch.softmax(logits, dim=1, dtype=torch.float64)
-        return RawOutputs(
-            probabilities=probabilities.cpu().numpy(),
-            logits=logits.float().cpu().numpy(),
-            activations={layer: kept[layer].float().cpu().numpy() for layer in layers},
-        )
+        with self._hooks(layers, kept) if layers else nullcontext():
+            logits = self.differentiable(images)
+        # Softmax in double precision: in single, confident instances saturate to ties.
+        return torch.softmax(logits, dim=1, dtype=torch.float64), logits, [kept[layer] for layer in layers]
+
+    def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
+        del layers
+        return self._preprocessing, self._module
 
     @contextmanager
     def _hooks(self, layers: Sequence[str], kept: dict[str, Tensor]) -> Iterator[None]:

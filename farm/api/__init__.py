@@ -45,6 +45,18 @@ from farm.api.data import (
     copies_of,
     image_digests,
 )
+from farm.api.engine import (
+    AUTO,
+    COMPILED,
+    EAGER,
+    ENGINES,
+    ONNX,
+    OWN,
+    Engine,
+    EngineName,
+    engine_versions,
+    missing_for,
+)
 from farm.api.explanation import Explanation, Plane
 from farm.api.faultload import (
     CATEGORIES,
@@ -74,6 +86,7 @@ from farm.api.observation import (
     Observation,
     PooledLayer,
     collect,
+    plain_name,
     read_only,
 )
 from farm.api.policy import Cancel, Policy
@@ -81,15 +94,21 @@ from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, 
 from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
 
 __all__ = [
+    "AUTO",
     "CATEGORIES",
     "COHERENCES",
+    "COMPILED",
+    "EAGER",
+    "ENGINES",
     "FAULT_MEASURES",
     "HELD",
     "JSON",
     "LAST_HIDDEN",
     "NO_ANSWER",
     "OBJECT_FATES",
+    "ONNX",
     "ORDERS",
+    "OWN",
     "POOLS",
     "ArrayImages",
     "Batch",
@@ -107,6 +126,8 @@ __all__ = [
     "Context",
     "CountedClassifier",
     "DrawKeys",
+    "Engine",
+    "EngineName",
     "Explanation",
     "FaultContext",
     "FaultTargets",
@@ -160,9 +181,12 @@ __all__ = [
     "collect",
     "copies_of",
     "derived_seed",
+    "engine_versions",
     "generator",
     "image_digests",
+    "missing_for",
     "parameters_of",
+    "plain_name",
     "read_bytes",
     "read_only",
     "read_text",

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from farm.api.arrays import FloatArray, Images, State, StrArray
 from farm.api.component import Component, check_choice
-from farm.api.context import Context
+from farm.api.context import Cache, Context
 from farm.api.data import Workload
+from farm.api.engine import AUTO, OWN, Engine
 from farm.api.observation import (
     LAST_HIDDEN,
     POOLS,
@@ -122,6 +123,8 @@ class Classifier(ABC):
     """Why it cannot give something, and what to do about it: by the tag, a layer's name, or `layers`."""
     recipe: Mapping[str, Any] | None = None
     """The name and the parameters that made it, where a recipe did."""
+    engine: Engine = Engine(OWN)
+    """What runs it."""
 
     @property
     @abstractmethod
@@ -149,6 +152,27 @@ class Classifier(ABC):
     def differentiable(self, images: Tensor) -> Tensor:  # noqa: ARG002
         """Return logits through which gradients flow back to the images (capability `gradients`)."""
         raise RequirementError(f"classifier '{self.name}' gives no gradients")
+
+    def on_engine(self, requested: str, layers: Sequence[str], images: Images, cache: Cache) -> Classifier:  # noqa: ARG002
+        """Return it on another engine that gives these layers; it is checked on these images when built.
+
+        What nobody can look into has its own engine alone.
+        """
+        if requested not in (AUTO, self.engine.name):
+            how = "by itself" if self.engine.name == OWN else f"by the engine '{self.engine.name}' alone"
+            raise ParameterError(
+                f"engine is '{requested}', but classifier '{self.name}' runs {how}; leave engine out"
+            )
+        return self
+
+    @property
+    def engine_state(self) -> State:
+        """The arrays from which `on_saved_engine` has its engine again."""
+        return {}
+
+    def on_saved_engine(self, state: State, shape: Sequence[int]) -> Classifier:  # noqa: ARG002
+        """Return it on an engine that `engine_state` gave; `shape` is that of an image."""
+        return self
 
     def observe(
         self,

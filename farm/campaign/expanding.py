@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from farm import registry
-from farm.api import Faultload
+from farm.api import AUTO, Faultload
 from farm.config.experiment import Experiment, Settings
-from farm.config.specs import NO_FAULT, ComponentSpec
+from farm.config.specs import NO_FAULT, ClassifierSpec, ComponentSpec
 from farm.errors import ExperimentError, suggestion
 from farm.run.loading import importable
 
@@ -63,7 +63,7 @@ class _NamedPart(NamedTuple):
 def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
     """Return all cells, workload by workload, classifier by classifier, seed by seed."""
     workloads = _components("workload", campaign.workloads or [campaign.workload])
-    classifiers = _components("classifier", campaign.classifiers or [campaign.classifier])
+    classifiers = _components("classifier", _on_engines(campaign.classifiers or [campaign.classifier]))
     faults = _all_faults(campaign, folder)
     parts = list(product(workloads, classifiers, campaign.all_seeds, faults))
     labels: list[Label] = [
@@ -104,6 +104,12 @@ def _components(what: str, specs: Iterable[ComponentSpec | None]) -> list[_Named
     named = [_NamedPart(_shown(kind, spec), spec) for spec in specs if spec is not None]
     _check_apart(what, named)
     return named
+
+
+def _on_engines(specs: Iterable[ClassifierSpec | None]) -> list[ClassifierSpec]:
+    """Say the engine of those that do not say it: cells are many, and `auto` is the fastest that is right."""
+    engines = [(spec, spec.engine or AUTO) for spec in specs if spec is not None]
+    return [spec.model_copy(update={"engine": engine}) for spec, engine in engines]
 
 
 def _shown(kind: registry.Kind, spec: ComponentSpec) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from farm.api import JSON, ORDERS, Schedule
+from farm.api import EAGER, JSON, ORDERS, Schedule, engine_versions
 from farm.config.experiment import (
     CalibrationSpec,
     ComponentSpec,
@@ -109,6 +109,7 @@ class KeyMaker:
             "testbed": self._testbed,
             "workload": self._of("workload", experiment.workload),
             "classifier": self._of("model", experiment.classifier),
+            "engine": self._engine(experiment.classifier.engine or EAGER),
             "faultload": [self._fault(spec) for spec in experiment.faultload],
             "order": stream.order.name if stream.order.name in ORDERS else self._of("schedule", stream.order),
             "intervals": [self._fault(spec) for spec in _named_in_intervals(stream.order)],
@@ -122,6 +123,12 @@ class KeyMaker:
             "layers": experiment.layers,
             "pictures": experiment.pictures,
         }
+
+    def _engine(self, name: str) -> dict[str, JSON]:
+        """Return which engine is asked for, and the versions by which `auto` chooses."""
+        versions = engine_versions(name)
+        self._note(f"the engine '{name}'", {"packages": versions})
+        return {"name": name, "versions": dict(versions)}
 
     def _around(self, experiment: Experiment, spec: MonitorSpec) -> dict[str, Any]:
         """Return what stands around a monitor: its calibration, its policy and its fallback."""

@@ -22,7 +22,7 @@ from farm.campaign.jobs import Limits
 from farm.config.experiment import Experiment, Settings, experiment_of
 from farm.config.explaining import explain
 from farm.config.files import PLURALS, Written, all_listed, listed, with_scenario
-from farm.config.specs import NO_FAULT, ComponentSpec, FaultSpec, Strict, as_faults
+from farm.config.specs import NO_FAULT, ClassifierSpec, ComponentSpec, FaultSpec, Strict, as_faults
 from farm.errors import ExperimentError, UserError
 from farm.run.loading import written
 
@@ -123,8 +123,8 @@ class Campaign(Settings):
 
     workload: ComponentSpec | None = None
     workloads: list[ComponentSpec] | None = None
-    classifier: ComponentSpec | None = None
-    classifiers: list[ComponentSpec] | None = None
+    classifier: ClassifierSpec | None = None
+    classifiers: list[ClassifierSpec] | None = None
     faultload: Streamed | None = None
     faultloads: list[Streamed] | None = None
     severities: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None

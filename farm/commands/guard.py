@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from farm.api import OWN
 from farm.errors import DataError, FarmError, one_line
 from farm.guard import Decision, Guard
 from farm.report.cells import csv_cell
@@ -30,7 +31,11 @@ def fit(options: argparse.Namespace) -> int:
     check_free(out)  # now, not after the work is done
     with shown_progress(quiet=options.quiet) as progress:
         guard = Guard.fit(
-            options.experiment, overrides=options.set, monitor=options.monitor, progress=progress
+            options.experiment,
+            overrides=options.set,
+            monitor=options.monitor,
+            progress=progress,
+            engine=options.engine,
         )
     guard.save(out)
     calibration, data = guard.monitor.calibration, guard.provenance["workload"]
@@ -38,6 +43,8 @@ def fit(options: argparse.Namespace) -> int:
     share = "" if accepted is None else f", which accepts {accepted:.1%} of {calibration.n} validation images"
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
     print(f"classifier  {guard.classifier.name}, {len(guard.classifier.classes)} classes of '{data['name']}'")
+    if guard.classifier.engine.name != OWN:
+        print(f"engine      {guard.classifier.engine}")
     print(f"monitor     {guard.monitor.name}, threshold {calibration.threshold:.6g}{share}")
     set_to = ", ".join(f"{name}={value}" for name, value in guard.policy.parameters.items())
     policy = guard.policy.name + (f" ({set_to})" if set_to else "")

@@ -18,6 +18,7 @@ from farm.config.explaining import explain
 from farm.config.files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed, with_scenario
 from farm.config.specs import (
     CalibrationSpec,
+    ClassifierSpec,
     ComponentSpec,
     FaultSpec,
     MonitorSpec,
@@ -33,6 +34,7 @@ __all__ = [
     "MOST_PICTURES",
     "NO_PICTURES",
     "CalibrationSpec",
+    "ClassifierSpec",
     "ComponentSpec",
     "Experiment",
     "FaultSpec",
@@ -96,7 +98,7 @@ class Experiment(Settings):
     """One workload, one classifier, one stream, and the monitors that are compared on it."""
 
     workload: ComponentSpec
-    classifier: ComponentSpec
+    classifier: ClassifierSpec
     faultload: Annotated[list[FaultSpec], BeforeValidator(as_faults)] = Field(default=[])
 
     @model_validator(mode="after")
@@ -174,7 +176,11 @@ def resolved(
     return values
 
 
-_OF_KEY: Mapping[str, type[ComponentSpec]] = {"faultload": FaultSpec, "monitors": MonitorSpec}
+_OF_KEY: Mapping[str, type[ComponentSpec]] = {
+    "classifier": ClassifierSpec,
+    "faultload": FaultSpec,
+    "monitors": MonitorSpec,
+}
 
 
 def _fill_in(spec: dict[str, Any], component: api.Component, key: str) -> None:

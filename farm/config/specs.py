@@ -116,6 +116,14 @@ class CalibrationSpec(Strict):
         return api.CalibrationRule(self.method, self.accept, self.threshold)
 
 
+class ClassifierSpec(ComponentSpec):
+    """A model by name, and the engine that runs its network: without one, eager, and in campaigns auto."""
+
+    unsaid = ("engine",)
+
+    engine: api.EngineName | None = None
+
+
 class MonitorSpec(ComponentSpec):
     """A monitor by name, with a calibration, a policy and a fallback of its own where it wants them."""
 

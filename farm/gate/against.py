@@ -9,7 +9,7 @@ from farm.comparing import BenchmarkSet, measured
 from farm.errors import UserError, suggestion
 from farm.gate.baseline.baseline import Baseline, before, load_baseline, side_by_side
 from farm.gate.baseline.difference import paired_differences
-from farm.gate.baseline.entry import BaselineRun
+from farm.gate.baseline.entry import BaselineRun, another_classifier, classifier_noted
 from farm.gate.criterion import Criterion
 from farm.gate.demand import Evidence
 from farm.gate.observed import counts_of, mean_over, size_of
@@ -69,10 +69,9 @@ class Baselines:
         if (baseline := self._read.get(str(criterion.baseline))) is None:
             return ""
         for each in selected.runs:
-            then = baseline.of_run(each.run.judged, alone=len(selected.runs) == 1).classifier["digest"]
-            now = (each.run.notes.get("classifier") or {}).get("digest")
-            if None not in (then, now) and then != now:
-                return "the classifier is another one than the baseline's"
+            then = baseline.of_run(each.run.judged, alone=len(selected.runs) == 1)
+            if differs := another_classifier(then.classifier, classifier_noted(each.run.notes)):
+                return differs
         return ""
 
     def _beside(self, selected: Selected, criterion: Criterion) -> list[BenchmarkSet]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from farm import registry
-from farm.api import Cache, Component, ModelSource, Progress
+from farm.api import AUTO, Cache, Component, ModelSource, Progress
 from farm.config.experiment import Experiment, MonitorSpec, resolved
 from farm.errors import ComponentFailure, ExperimentError, suggestion
 from farm.guard.guard import Guard
@@ -25,6 +25,7 @@ def fit_guard(
     overrides: Sequence[str],
     cache: Cache | None,
     progress: Progress | None,
+    engine: str | None = None,
 ) -> Guard:
     """Fit the classifier and one monitor of an experiment; no faultload is made, and no stream.
 
@@ -35,7 +36,7 @@ def fit_guard(
     spec = chosen(experiment, monitor)
     bed = Testbed(experiment.seed, threads=experiment.threads, folder=folder, cache=cache, progress=progress)
     with importable(folder):
-        return _fit(experiment, spec, folder, bed)
+        return _fit(experiment, spec, folder, bed, engine or experiment.classifier.engine or AUTO)
 
 
 def chosen(experiment: Experiment, monitor: str | None) -> MonitorSpec:
@@ -56,7 +57,7 @@ def chosen(experiment: Experiment, monitor: str | None) -> MonitorSpec:
     )
 
 
-def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed) -> Guard:
+def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed, engine: str) -> Guard:
     components = build(experiment.model_copy(update={"faultload": [], "monitors": [spec]}))
     source, model = components.workload, components.classifier
     (planned,) = components.monitors
@@ -72,6 +73,7 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed) 
         name = (spec.fallback or experiment.fallback).name
         fallback.classifier.recipe = {**second.parameters, "name": name}
         check_second(fallback.classifier, classifier, f"fallback '{name}'")
+    classifier = bed.on_engine(classifier, workload, [monitor], engine=engine)
     if failures := bed.fit_all([monitor], classifier, workload, {monitor.name: planned.calibration}):
         raise ComponentFailure("; ".join(failures.values()))
     parts = [classifier.recipe, fallback.record(), spec.model_dump(), policy.parameters, monitor.parameters]

@@ -18,17 +18,23 @@ from pydantic import Field
 
 from farm import registry
 from farm.api import (
+    AUTO,
+    EAGER,
+    ENGINES,
+    OWN,
     Calibration,
     Classifier,
     Component,
     ModelSource,
     Monitor,
     SavedClassifier,
+    check_choice,
 )
 from farm.api.context import MOST_THREADS
 from farm.errors import (
     ComponentFailure,
     DataError,
+    ExperimentError,
     FarmError,
     RequirementError,
     UnknownNameError,
@@ -48,6 +54,7 @@ from farm.store.threads import limited_threads
 SCHEMA = 1
 RECORD = "guard.json"
 CODE = "code"
+ENGINE = "engine.npz"
 SECOND = "second"
 MOST_PIXELS = 2**26
 """Numbers that an image has at most: 256 MB."""
@@ -69,10 +76,20 @@ class ComponentForm(Form):
     owner: OwnerForm | None
 
 
+class EngineForm(Form):
+    """What ran a network when its monitor was fitted."""
+
+    name: str
+    requested: str
+    max_diff: float | None
+    reason: str
+
+
 class ClassifierForm(ComponentForm):
     """What makes a classifier again, and what it then has to be."""
 
     digest: str
+    engine: EngineForm | None = None
 
 
 class ThresholdForm(Form):
@@ -133,6 +150,9 @@ def save_guard(guard: Guard, folder: Path) -> Path:
     """Write a guard's folder, whole or not at all."""
     classifier = _classifier_record(guard.classifier)
     arrays = {"classifier.npz": guard.classifier.state, "monitor.npz": guard.monitor.state}
+    engine = guard.classifier.engine
+    if state := guard.classifier.engine_state:
+        arrays[ENGINE] = state
     fallback: dict[str, Any] = {"name": _fallback_name(guard.fallback)}
     if isinstance(guard.fallback, SecondClassifier):
         fallback["classifier"] = _classifier_record(guard.fallback.classifier)
@@ -143,12 +163,12 @@ def save_guard(guard: Guard, folder: Path) -> Path:
         "classes": list(guard.classifier.classes),
         "shape": list(guard.shape),
         "threads": guard.threads,
-        "classifier": classifier,
+        "classifier": {**classifier, "engine": engine.record()},
         "monitor": {**monitor, "calibration": guard.monitor.calibration.record()},
         "policy": component_record("policy", guard.policy),
         "fallback": fallback,
         "provenance": guard.provenance,
-        "versions": provenance.versions(),
+        "versions": {**provenance.versions(), **engine.versions},
         "code": list(guard.code.files),
     }
     with new_folder(folder) as temporary:
@@ -163,13 +183,14 @@ def save_guard(guard: Guard, folder: Path) -> Path:
     return folder
 
 
-def load_guard(folder: Path) -> Guard:
+def load_guard(folder: Path, engine: str = AUTO) -> Guard:
     """Read a guard's folder, checking that it is complete and unchanged; the code in it runs."""
     record = _checked_record(folder)
     threads = record["threads"]
     code = OwnCode(folder / CODE, record["code"])
     with code, limited_threads(threads):
         classifier = _classifier(record["classifier"], record, folder, "classifier.npz")
+        classifier, told = _on_engine(classifier, record, folder, engine)
         monitor: Monitor = made_again("monitor", record["monitor"], folder)
         classifier.resolve(monitor.needs, f"monitor '{monitor.name}'")
         calibration = Calibration.from_record(record["monitor"]["calibration"])
@@ -184,7 +205,7 @@ def load_guard(folder: Path) -> Guard:
             provenance=record["provenance"],
             code=code,
         )
-    guard.notes = _differences(record)
+    guard.notes = (*told, *_differences(record))
     guard.warm_up()
     return guard
 
@@ -245,6 +266,31 @@ def _classifier(saved: Mapping[str, Any], record: Mapping[str, Any], folder: Pat
             f"since the guard was saved: its digest is {classifier.digest}, and was {saved['digest']}"
         )
     return classifier
+
+
+def _on_engine(
+    classifier: Classifier, record: Mapping[str, Any], folder: Path, asked: str
+) -> tuple[Classifier, tuple[str, ...]]:
+    """Return the classifier on the engine that its monitor was fitted on, and what to know if it is not."""
+    check_choice("engine", asked, ENGINES)
+    fitted_on = (record["classifier"].get("engine") or {"name": EAGER})["name"]
+    if asked not in (AUTO, EAGER, fitted_on) or (asked == EAGER and fitted_on == OWN):
+        raise ExperimentError(
+            f"{folder} was fitted on the engine '{fitted_on}', and '{asked}' may give other scores; fit it "
+            f"again on that: farm fit --engine {asked}"
+        )
+    if ENGINE not in record["files"] or fitted_on == asked == EAGER:
+        return classifier, ()
+    why = "as asked"
+    if asked != EAGER:
+        try:
+            return classifier.on_saved_engine(read_npz(folder / ENGINE), record["shape"]), ()
+        except RequirementError as error:
+            if asked != AUTO:
+                raise
+            why = str(error)
+    told = f"the network runs eager ({why}); the monitor was fitted on the engine '{fitted_on}'"
+    return classifier, (f"{told}: scores differ in their last digits, and near the threshold decisions may",)
 
 
 def _fallback_name(fallback: Fallback) -> str:

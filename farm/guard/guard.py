@@ -19,6 +19,7 @@ from farm.api import (
     Cache,
     Cancel,
     Classifier,
+    EngineName,
     Explanation,
     Monitor,
     Observation,
@@ -159,6 +160,7 @@ class Guard:
         folder: Path | str = ".",
         cache: Cache | None = None,
         progress: Progress | None = None,
+        engine: EngineName | None = None,
     ) -> Guard:
         """Fit what an experiment says, up to one of its monitors; nothing of its stream is made.
 
@@ -174,23 +176,29 @@ class Guard:
             Where relative paths and the user's modules are looked for, if the experiment is no file.
         cache, progress
             As for `Testbed`.
+        engine
+            What runs the network: `onnx`, `compiled` or `eager`; without it what the experiment says, or
+            else `auto`, which is onnx where that gives what the network gives.
         """
         # Here, because nobody who loads a guard fits one.
         from farm.guard.fitting import fit_guard
 
-        return fit_guard(experiment, Path(folder), monitor, overrides, cache, progress)
+        return fit_guard(experiment, Path(folder), monitor, overrides, cache, progress, engine)
 
     @classmethod
-    def load(cls, folder: Path | str) -> Guard:
+    def load(cls, folder: Path | str, *, engine: EngineName = "auto") -> Guard:
         """Read a guard's folder, checking that it is complete and unchanged.
 
         Loading runs the Python files below the folder's `code/`, the own modules of whoever fitted it, and
         makes what `guard.json` names. Checksums find damage, not bad intent, since whoever changes a file
         can change them as well: load only guards that you trust.
+
+        Its network runs on the engine on which the monitor was fitted, or eager where that is asked for or
+        the other one cannot run here; then `notes` say so, since scores differ in their last digits.
         """
         from farm.guard.folder import load_guard
 
-        return load_guard(Path(folder))
+        return load_guard(Path(folder), engine)
 
     def save(self, folder: Path | str) -> Path:
         """Write everything to a new folder, whole or not at all."""

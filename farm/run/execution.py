@@ -135,6 +135,9 @@ def assemble(
     for reason in left_out.values():
         bed.progress.note(reason)
     fitted = [monitor for monitor in monitors if monitor.name not in left_out]
+    # After the stream: attacks look at the network as it is, so that no fault depends on the engine.
+    if engine := experiment.classifier.engine:
+        classifier = bed.on_engine(classifier, workload, fitted, engine=engine, layers=experiment.layers)
     rules = {one.name: one.calibration for one in planned}
     return Assembled(
         experiment=experiment,

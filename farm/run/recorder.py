@@ -160,6 +160,7 @@ def run_record(
             "name": classifier.name,
             "recipe": classifier.recipe,
             "digest": classifier.digest,
+            "engine": classifier.engine.record(),
             "nbytes": classifier.nbytes,
             "bare_time_us": _finite(system.bare_microseconds),
             "observing_time_us": _finite(system.observing_microseconds),

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from weakref import ref
 
+import numpy as np
+
 from farm.api import (
+    AUTO,
     Cache,
     CalibrationRule,
     Classifier,
@@ -24,6 +27,7 @@ from farm.api import (
     Faultload,
     ModelSource,
     Monitor,
+    NoCache,
     OODImages,
     Policy,
     Progress,
@@ -33,6 +37,7 @@ from farm.api import (
     Workload,
     WorkloadSource,
     check_number,
+    plain_name,
 )
 from farm.config.experiment import MOST_PICTURES, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
@@ -49,7 +54,7 @@ from farm.run.builder import (
 )
 from farm.run.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.run.faults import Fault
-from farm.run.fitting import fit_monitors
+from farm.run.fitting import batch_size, fit_monitors, union_of_layers
 from farm.run.pictures import PictureMaker
 from farm.run.recorder import Recorder, cannot_tell, run_record
 from farm.run.shared import CallObserver, Recent
@@ -154,10 +159,7 @@ class Testbed:
     def classifier(self, source: Named | ModelSource, workload: Workload) -> Classifier:
         """Train a classifier on a workload, find it in the cache, or load the user's own."""
         recipe: ModelSource = source if isinstance(source, ModelSource) else make_named("model", source)
-        context = self.context
-        if isinstance(context.cache, DiskCache):
-            own = ComponentCache("model", recipe, context, context.cache, data=workload.recipe)
-            context = replace(context, cache=own)
+        context = replace(self.context, cache=self._cache_of(recipe, workload))
 
         def make() -> Classifier:
             return self._model_made(recipe, recipe.classifier, workload, context)
@@ -169,6 +171,33 @@ class Testbed:
         classifier.recipe = recipe.recipe
         self._sources[id(classifier)] = ref(classifier), recipe
         return classifier
+
+    def on_engine(
+        self,
+        classifier: Classifier,
+        workload: Workload,
+        monitors: Iterable[Monitor] = (),
+        *,
+        engine: str = AUTO,
+        layers: Sequence[str] = (),
+    ) -> Classifier:
+        """Return a classifier on another engine, which gives what these monitors need, and these layers.
+
+        Monitors are to be fitted on what is returned. Where the engine does not give what the network gives
+        on images of the validation split, or cannot be built, it is eager; `engine.reason` says why.
+        """
+        source = self._source_of(classifier)
+        split, cache = workload.validation, NoCache() if source is None else self._cache_of(source, workload)
+        looked_at = np.linspace(0, len(split) - 1, min(batch_size(split), len(split))).astype(np.int64)
+        wanted = [plain_name(layer) for layer in union_of_layers(monitors)]
+        with limited_threads(self.context.threads):
+            images = split.images.read(looked_at)
+            found = classifier.on_engine(engine, [*wanted, *layers], images, cache)
+        if found.engine.reason:
+            self.progress.note(f"classifier '{classifier.name}' runs eager: {found.engine.reason}")
+        if source is not None:
+            self._sources[id(found)] = ref(found), source
+        return found
 
     def untrained(self, source: ModelSource, workload: Workload) -> Classifier | None:
         """Make a classifier as far as no training is needed; None where nothing comes of that."""
@@ -439,6 +468,13 @@ class Testbed:
             pass_on_ctrl_c(error)
             self.progress.note(f"no pictures are kept: {one_line(error)}")
             return readouts
+
+    def _cache_of(self, source: ModelSource, workload: Workload) -> Cache:
+        """Return the cache of what is made of a recipe on a workload."""
+        cache = self.context.cache
+        if not isinstance(cache, DiskCache):
+            return cache
+        return ComponentCache("model", source, self.context, cache, data=workload.recipe)
 
     def _source_of(self, classifier: Classifier) -> ModelSource | None:
         """Return the recipe of a classifier that was made here."""

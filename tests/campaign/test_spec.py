@@ -75,8 +75,9 @@ def test_a_cell_is_the_experiment_that_a_file_of_its_own_would_give():
         **shared, seeds=[1, 2], faultloads=[[{"name": "fog", "severity": 2, "share": 2.0}, "fgsm"]]
     )
     faults = [{"name": "fog", "severity": 2, "share": 2.0}, "fgsm"]
+    on_its_own = {**ONE, **shared, "classifier": {"name": ONE["classifier"], "engine": "auto"}}
     alone = [
-        parse_experiment({**ONE, **shared, "seed": seed, "faultload": faults}, "one.yaml") for seed in (1, 2)
+        parse_experiment({**on_its_own, "seed": seed, "faultload": faults}, "one.yaml") for seed in (1, 2)
     ]
     assert [cell.experiment for cell in campaign.cells()] == alone
     # What nobody said stays unsaid, so that what has no effect beside it is not refused later.

@@ -116,7 +116,7 @@ OWN = {
 EXPERIMENT: dict[str, Any] = {
     "name": "mine",
     "workload": "farm.testing.fakes:TinySource",
-    "classifier": {"name": "module", "factory": "my_models:make_net"},
+    "classifier": {"name": "module", "factory": "my_models:make_net", "engine": "eager"},
     "monitors": [
         {"name": "my_monitors:Mine", "as": "mine", "scale": 2.0},
         {"name": "knn", "k": 3, "calibration": {"method": "per-class", "accept": 0.9}},
@@ -186,13 +186,17 @@ def doubt(tiny, classifier) -> Guard:
 # Scores are those of a run ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("monitor", ["mine", "knn", "patterns"])
-def test_a_guard_decides_as_a_run_does(place, tmp_path, monitor) -> None:
-    experiment, folder = load_experiment(str(place / "mine.yaml"))
+@pytest.mark.parametrize(
+    ("monitor", "engine"), [("mine", "eager"), ("knn", "eager"), ("knn", "onnx"), ("patterns", "onnx")]
+)
+def test_a_guard_decides_as_a_run_does(place, tmp_path, monitor, engine) -> None:
+    on = {"classifier": {**EXPERIMENT["classifier"], "engine": engine}}
+    experiment, folder = load_experiment(str(place / "mine.yaml"), [f"classifier.engine={engine}"])
     readouts = run_experiment(experiment, folder)
     rows = readouts.instances.reset_index()
     test = tiny_workload().test
-    fit(place, monitor, faultload=EXPERIMENT["faultload"]).save(tmp_path / "guard")
+    assert readouts.run["classifier"]["engine"]["name"] == engine
+    fit(place, monitor, faultload=EXPERIMENT["faultload"], **on).save(tmp_path / "guard")
     guard = Guard.load(tmp_path / "guard")
     own = readouts.alarms[readouts.alarms["monitor"] == monitor].set_index("id")
     alike = 0
@@ -378,7 +382,7 @@ def test_a_monitor_may_have_its_own_policy_and_fallback(place) -> None:
 
 def test_a_fallback_that_is_the_classifier_itself_is_refused(place) -> None:
     with refused(ExperimentError):
-        fit(place, "knn", fallback=EXPERIMENT["classifier"])
+        fit(place, "knn", fallback={"name": "module", "factory": "my_models:make_net"})
 
 
 # Damage ----------------------------------------------------------------------------------------------------

@@ -16,6 +16,12 @@ def add_guard(commands: Commands) -> None:
     )
     experiment(fit)
     fit.add_argument("--monitor", metavar="NAME", help="which of its monitors, if it has several")
+    fit.add_argument(
+        "--engine",
+        choices=("auto", "eager", "compiled", "onnx"),
+        help="what runs the network: onnx, compiled or eager; auto, the default, is onnx where that gives "
+        "what the network gives",
+    )
     fit.add_argument("--out", required=True, metavar="DIR", help="the new folder")
 
     decide = command(

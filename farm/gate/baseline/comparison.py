@@ -14,7 +14,7 @@ from farm.comparing.sets import BenchmarkSet, judged_runs
 from farm.errors import DataError, ExperimentError, suggestion
 from farm.gate.baseline.baseline import NEEDED, Baseline, paired_with
 from farm.gate.baseline.difference import PairedDifference, Task, paired_differences
-from farm.gate.baseline.entry import BaselineRun
+from farm.gate.baseline.entry import BaselineRun, another_classifier
 from farm.measures.oracle import OUTCOMES
 from farm.statistics.resolution import REPLICATES
 from farm.statistics.wording import listed, verb
@@ -206,9 +206,8 @@ def _notes(
                 f"({gained} newly wrong, {others - gained} newly right); each side is judged against its own "
                 "mistakes"
             )
-        digests = [side.classifier.get("digest") for side in (then, now)]
-        if None not in digests and digests[0] != digests[1]:
-            yield f"{of}the classifier is another one than the baseline's"
+        if differs := another_classifier(then.classifier, now.classifier):
+            yield f"{of}{differs}"
         yield from (f"{of}{note}" for note in (_alone(then, now) if all_monitors else ()))
     names = {now.name for _, now in pairs}
     missing = [run.name for run in baseline.runs if run.name not in names]

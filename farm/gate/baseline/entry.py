@@ -59,8 +59,8 @@ class BaselineRun:
         monitors = run.monitors[:-1]  # the last one is the perfect one
         return cls(
             name=run_name(run),
-            workload=_name_and_digest(run, "workload", "hash"),
-            classifier=_name_and_digest(run, "classifier", "digest"),
+            workload=_name_and_digest(run.run, "workload", "hash"),
+            classifier=classifier_noted(run.run),
             stream=StreamIdentity.of(table),
             wrong=table.should_cancel,
             bits={one.name: Bits.of(table.said[one.name]) for one in monitors if one.failure is None},
@@ -181,9 +181,26 @@ def run_name(run: RunNotes) -> str:
     return str(title or run.run.get("name") or "unnamed")
 
 
-def _name_and_digest(run: RunNotes, what: str, digest: str) -> dict[str, str | None]:
-    noted = run.run.get(what) or {}
+def classifier_noted(run: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return what a run noted of its classifier: name, digest and, where it says it, what ran it."""
+    engine = ((run.get("classifier") or {}).get("engine") or {}).get("name")
+    return {**_name_and_digest(run, "classifier", "digest"), **({"engine": engine} if engine else {})}
+
+
+def _name_and_digest(run: Mapping[str, Any], what: str, digest: str) -> dict[str, str | None]:
+    noted = run.get(what) or {}
     return {key: None if noted.get(key) is None else str(noted[key]) for key in ("name", digest)}
+
+
+def another_classifier(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say how two notes of a classifier differ; nothing where they do not, or where one does not say."""
+    sides = {key: {then.get(key), now.get(key)} for key in ("digest", "engine")}
+    differ = [key for key, values in sides.items() if len(values) > 1 and None not in values]
+    if "digest" in differ:
+        return "the classifier is another one than the baseline's"
+    if differ:
+        return f"the classifier runs on the engine '{now['engine']}', in the baseline on '{then['engine']}'"
+    return ""
 
 
 def _class(label: IntArray, right: BoolArray) -> IntArray:

@@ -40,6 +40,7 @@ class BaselineNameForm(Form):
     name: str | None
     hash: str | None = None
     digest: str | None = None
+    engine: str | None = None
 
 
 class StreamForm(Form):

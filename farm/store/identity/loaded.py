@@ -108,6 +108,7 @@ def circumstances(
             "made_from": loaded_identity("model", source, identities),
             "code": code.digest,
             "digest": classifier.digest,
+            "engine": classifier.engine.key,
         },
         "arithmetic": _arithmetic(),
         **surroundings(threads),

@@ -1,0 +1,181 @@
+"""Engines: a torch network run by onnxruntime, or compiled, with the layers that are wanted as outputs.
+
+`torch.export` reads the network, and refuses one whose steps depend on the values of its images: a mere trace
+would keep the steps of one image for all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import logging
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from farm.api import Images, RawOutputs
+from farm.errors import RequirementError, one_line
+
+TOLERANCE = 1e-5
+"""Probabilities may differ from the eager ones by so much, and layers by this share of their range."""
+SIZES = (1, 3)
+"""Batches of these sizes are checked beside a large one: a graph may have taken one size for granted."""
+INPUT = "images"
+LONGEST = 200
+"""Characters of an exporter's message that are kept."""
+
+Tensors = Callable[[Tensor], Sequence[Tensor]]
+Run = Callable[[Images, Sequence[str]], RawOutputs]
+
+
+class Unfit(Exception):  # noqa: N818 - no error: the network runs eager
+    """Why an engine cannot be used."""
+
+
+class Session(ABC):
+    """A network with some of its layers as outputs, ready to run."""
+
+    def __init__(self, layers: Sequence[str]) -> None:
+        self._layers = tuple(layers)
+
+    @abstractmethod
+    def _outputs(self, pixels: Images) -> list[NDArray[Any]]:
+        """Return probabilities, logits where there are any, and the layers."""
+
+    def __call__(self, pixels: Images, asked: Sequence[str]) -> RawOutputs:
+        """Run it; give the layers that are asked for, which must be among its own."""
+        found = self._outputs(pixels)
+        n = len(found) - len(self._layers)
+        layers = dict(zip(self._layers, found[n:], strict=True))
+        logits = found[1] if n > 1 else None
+        return RawOutputs(found[0], logits, {layer: layers[layer] for layer in asked})
+
+
+class OnnxSession(Session):
+    """A graph in onnxruntime, with as many threads as torch has."""
+
+    def __init__(self, graph: bytes, layers: Sequence[str]) -> None:
+        super().__init__(layers)
+        runtime = _onnxruntime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = torch.get_num_threads(), 1
+        options.log_severity_level = 3
+        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._names = [output.name for output in self._session.get_outputs()]
+
+    def _outputs(self, pixels: Images) -> list[NDArray[Any]]:
+        found: list[NDArray[Any]] = self._session.run(self._names, {INPUT: pixels})
+        return found
+
+
+class CompiledSession(Session):
+    """A program that torch compiles when it first runs."""
+
+    def __init__(self, program: torch.export.ExportedProgram, layers: Sequence[str]) -> None:
+        super().__init__(layers)
+        self._compiled = torch.compile(program.module(), dynamic=True)
+
+    def _outputs(self, pixels: Images) -> list[NDArray[Any]]:
+        with torch.no_grad():
+            return [value.numpy() for value in self._compiled(torch.from_numpy(pixels))]
+
+
+def _onnxruntime() -> Any:
+    """Import it: an extra, and needed by no other engine."""
+    try:
+        return importlib.import_module("onnxruntime")
+    except ImportError as error:
+        how = "try: pip install 'farm-testbed[fast]'"
+        raise RequirementError(f"onnxruntime cannot be imported ({one_line(error)}); {how}") from None
+
+
+def exported(tensors: Tensors, modules: Sequence[nn.Module], images: Images) -> torch.export.ExportedProgram:
+    """Return what `tensors` does with a batch of any size as a program; raise `Unfit` where it cannot be."""
+    try:
+        whole = _Whole(tensors, modules)
+        whole.training = False  # itself alone: its parts are, and programs refuse to be asked
+        sizes = {"images": {0: torch.export.Dim("n")}}
+        with _quiet(), torch.no_grad():
+            return torch.export.export(whole, (torch.from_numpy(images),), dynamic_shapes=sizes)
+    except Exception as error:  # whatever stands in the exporter's way
+        raise Unfit(f"the network cannot be exported: {_short(error)}") from error
+
+
+def onnx_graph(program: torch.export.ExportedProgram) -> bytes:
+    """Return a program as an ONNX file; raise `Unfit` where it has an operation that ONNX lacks."""
+    try:
+        with _quiet():
+            made = torch.onnx.export(program, (), dynamo=True, input_names=[INPUT], verbose=False)
+            assert made is not None
+            for node in made.model.graph.all_nodes():
+                node.metadata_props.clear()  # where its author's files lie
+            content: bytes = made.model_proto.SerializeToString()
+    except Exception as error:
+        raise Unfit(f"the network cannot be written as ONNX: {_short(error)}") from error
+    return content
+
+
+def largest_difference(eager: Run, session: Run, images: Images, layers: Sequence[str]) -> float:
+    """Return by how much a session differs from the eager network; raise `Unfit` where that is too much."""
+    try:
+        pairs = [(eager(images[:n], layers), session(images[:n], layers)) for n in (len(images), *SIZES)]
+    except Exception as error:
+        raise Unfit(f"it does not run: {_short(error)}") from error
+    ranges = {layer: float(np.ptp(pairs[0][0].activations[layer])) for layer in layers}
+    worst = 0.0
+    for own, its in pairs:
+        other = (own.probabilities.argmax(axis=1) != its.probabilities.argmax(axis=1)).sum()
+        if other:
+            raise Unfit(f"it predicts another class for {other} of {len(own.probabilities)} images")
+        apart = {"probabilities": _apart(own.probabilities, its.probabilities)}
+        for layer in layers:
+            apart[f"layer '{layer}'"] = _apart(own.activations[layer], its.activations[layer], ranges[layer])
+        for what, difference in apart.items():
+            if not difference <= TOLERANCE:
+                raise Unfit(f"its {what} differ by {difference:.2g}; expected at most {TOLERANCE:g}")
+            worst = max(worst, difference)
+    return worst
+
+
+class _Whole(nn.Module):
+    """All that is done with a batch of images, as one module, which is what can be exported."""
+
+    def __init__(self, tensors: Tensors, modules: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.parts, self._tensors = nn.ModuleList(modules), tensors
+
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        return tuple(self._tensors(images))
+
+
+def _apart(own: NDArray[Any], its: NDArray[Any], unit: float = 1.0) -> float:
+    if own.shape != its.shape:
+        return float("inf")
+    difference = np.abs(own.astype(np.float64) - its).max(initial=0)
+    return float(difference / max(unit, np.finfo(np.float32).tiny))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what exporters print about themselves from those who asked for something else."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
+
+
+def _short(error: BaseException) -> str:
+    text = one_line(error)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -1,0 +1,361 @@
+"""Engines: they give what the network gives, or the network runs as it is and says why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from farm.api import LAST_HIDDEN, Engine, FunctionClassifier, NoCache, engine_versions
+from farm.api import engine as engine_module
+from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError
+from farm.run.fitting import fit_monitors
+from farm.run.testbed import Testbed
+from farm.store.cache import DiskCache
+from farm.testing.small_system import CLASSIFIER, WORKLOAD
+from models import engines
+from models.torch_classifier import Preprocessing, TorchClassifier
+from tests.monitors.making import NAMES, make_or_skip
+from tests.wording import refused
+
+pytest.importorskip("onnxruntime", reason="onnxruntime, of the extra 'fast', is not installed")
+pytest.importorskip("onnxscript", reason="onnxscript, of the extra 'fast', is not installed")
+
+IMAGES = np.random.default_rng(0).random((40, 3, 8, 8), dtype=np.float32)
+LAYERS = (LAST_HIDDEN, "conv")
+TOLERANCE = 1e-4
+"""Of the range of a monitor's scores: by so much they may differ when it is fitted on another engine."""
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.hidden = nn.Linear(4 * 36, 6)
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.relu(self.hidden(torch.relu(self.conv(x)).flatten(1))))
+
+
+class Deciding(Net):
+    """Does something else with bright images, of which the validation split may have none."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) if x.mean() < 0.9 else super().forward(1 - x)
+
+
+class Half(Net):
+    """Computes in half precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.half()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x.half())
+
+
+class TwoInputs(Net):
+    """Takes a second input, which nobody gives."""
+
+    def forward(self, x: torch.Tensor, more: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) + more
+
+
+class Unwritable(Net):
+    """Has an operation that ONNX lacks."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x + 0 * torch.special.bessel_j0(x))
+
+
+class Dropping(Net):
+    """Draws at random, also when it is evaluated."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(F.dropout(x, training=True))
+
+
+def classifier(net: nn.Module | None = None, **more: Any) -> TorchClassifier:
+    torch.manual_seed(0)
+    return TorchClassifier(net or Net(), "abc", name="net", **more)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> DiskCache:
+    return DiskCache(tmp_path / "cache")
+
+
+# What they give ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 40])
+def test_onnx_gives_what_the_network_gives(size) -> None:
+    plain = classifier(preprocessing=Preprocessing([0.5], [0.3], (12, 12)), order=[2, 0, 1])
+    plain._module.hidden = nn.Linear(4 * 100, 6)
+    on = plain.on_engine("onnx", LAYERS, IMAGES, NoCache())
+    assert (on.engine.name, on.engine.reason, on.engine.layers) == ("onnx", "", ("conv", LAST_HIDDEN))
+    assert on.engine.max_diff is not None
+    assert 0 < on.engine.max_diff <= engines.TOLERANCE
+    eager, onnx = (one.observe(IMAGES[:size], LAYERS) for one in (plain, on))
+    np.testing.assert_allclose(onnx.probabilities, eager.probabilities, atol=1e-6)
+    np.testing.assert_array_equal(onnx.predicted, eager.predicted)
+    np.testing.assert_allclose(onnx.logits, eager.logits, atol=1e-5)
+    for layer in LAYERS:
+        np.testing.assert_allclose(onnx.activations[layer], eager.activations[layer], atol=1e-5)
+    assert on.digest == plain.digest
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler: g++ is not here")
+def test_compiled_gives_what_the_network_gives(cache) -> None:
+    plain = classifier()
+    for on in [plain.on_engine("compiled", LAYERS, IMAGES, cache) for _ in range(2)]:  # built, and found
+        assert (on.engine.name, on.engine.reason) == ("compiled", "")
+        for size in (1, 5, 40):
+            eager, compiled = (one.observe(IMAGES[:size], LAYERS) for one in (plain, on))
+            np.testing.assert_array_equal(compiled.predicted, eager.predicted)
+            for layer in LAYERS:
+                np.testing.assert_allclose(
+                    compiled.activations[layer], eager.activations[layer], rtol=1e-4, atol=1e-5
+                )
+
+
+def test_gradients_and_the_head_are_those_of_the_network() -> None:
+    plain = classifier()
+    on = plain.on_engine("onnx", (), IMAGES, NoCache())
+    pixels = torch.tensor(IMAGES[:3], requires_grad=True)
+    both = [torch.autograd.grad(one.differentiable(pixels).sum(), pixels)[0] for one in (plain, on)]
+    assert torch.equal(*both)
+    np.testing.assert_array_equal(on.head.weights, plain.head.weights)
+
+
+def test_a_layer_that_an_engine_was_not_built_with_is_refused() -> None:
+    on = classifier().on_engine("onnx", ["conv"], IMAGES, NoCache())
+    assert on.capabilities.layers == ("conv",)
+    with refused(RequirementError):
+        make_or_skip("knn").fit(iter(()), on)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def system() -> tuple[Any, ...]:
+    bed = Testbed(seed=0)
+    workload = bed.workload(dict(WORKLOAD))
+    return bed, workload, bed.classifier(dict(CLASSIFIER), workload)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_monitor_says_the_same_on_both_engines(system, name) -> None:
+    """Fitted on the engine that it is asked on; rows that differ are counted, and there must be none."""
+    bed, workload, plain = system
+    said = []
+    for engine in ("eager", "onnx"):
+        monitor = make_or_skip(name)
+        on = bed.on_engine(plain, workload, [monitor], engine=engine)
+        assert on.engine.name == engine
+        assert fit_monitors([monitor], on, workload) == {}
+        test, needs = workload.test, monitor.needs
+        images = test.images.read(np.arange(len(test)))
+        seen = on.observe(images, needs.observed, ids=test.ids, track=test.groups, members=needs.members)
+        monitor.restart()
+        said.append((monitor.judge(seen), seen.predicted))
+    (eager, predicted), (onnx, its) = said
+    assert (predicted != its).sum() == 0
+    near = TOLERANCE * max(np.ptp(eager.scores), 1e-9)
+    assert (np.abs(eager.scores - onnx.scores) > near).sum() == 0
+    surely = np.abs(eager.scores - eager.thresholds) > near
+    assert (eager.alarms != onnx.alarms)[surely].sum() == 0
+
+
+# What cannot be ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("net", "why"),
+    [
+        (Deciding, "onnx: the network cannot be exported: "),
+        (Half, "onnx: its "),
+        (Unwritable, "onnx: the network cannot be written as ONNX: "),
+        (Dropping, "onnx: it"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["auto", "onnx"])
+def test_what_cannot_be_exported_or_differs_runs_eager_and_says_why(net, why, asked, cache) -> None:
+    plain = classifier(net())
+    for on in [plain.on_engine(asked, LAYERS, IMAGES, cache) for _ in range(2)]:
+        assert (on.engine.name, on.engine.requested, on.engine.max_diff) == ("eager", asked, None)
+        assert on.engine.reason.startswith(why)
+        assert on.observe(IMAGES, LAYERS).activations.keys() == set(LAYERS)
+        assert on.capabilities == plain.capabilities
+
+
+def test_a_network_of_several_inputs_is_refused_with_any_engine() -> None:
+    on = classifier(TwoInputs()).on_engine("auto", (), IMAGES, NoCache())
+    assert on.engine.name == "eager"
+    assert "more" in on.engine.reason
+    with pytest.raises(ComponentFailure, match="more"):
+        on.observe(IMAGES)
+
+
+def test_a_black_box_has_its_own_engine_alone() -> None:
+    coin = FunctionClassifier(lambda images: np.full((len(images), 2), 0.5), classes=("a", "b"))
+    assert coin.on_engine("auto", (), IMAGES, NoCache()) is coin
+    assert coin.engine.name == "own"
+    for engine in ("eager", "onnx", "compiled"):
+        with refused(ParameterError):
+            coin.on_engine(engine, (), IMAGES, NoCache())
+
+
+def test_without_the_packages_auto_is_eager_and_onnx_an_error(monkeypatch) -> None:
+    monkeypatch.setitem(engine_module.PACKAGES, "onnx", ("no-such-package",))
+    on = classifier().on_engine("auto", (), IMAGES, NoCache())
+    assert on.engine == Engine(
+        "eager", "auto", reason="no-such-package is not installed; try: pip install 'farm-testbed[fast]'"
+    )
+    with refused(RequirementError):
+        classifier().on_engine("onnx", (), IMAGES, NoCache())
+
+
+# When one is built anew -------------------------------------------------------------------------------------
+
+
+class Counting(DiskCache):
+    made = 0
+
+    def arrays(self, kind, key, make):
+        def counted():
+            self.made += 1
+            return make()
+
+        return super().arrays(kind, key, counted)
+
+
+def test_an_engine_is_built_again_only_for_other_weights_layers_versions_or_images(
+    tmp_path, monkeypatch
+) -> None:
+    cache = Counting(tmp_path / "cache")
+    plain, other = classifier(), classifier()
+
+    def built(one=plain, layers=LAYERS, images=IMAGES) -> bool:
+        before = cache.made
+        one.on_engine("onnx", layers, images, cache)
+        return cache.made > before
+
+    assert built()
+    assert not built(layers=tuple(reversed(LAYERS)))
+    assert not built(other)  # of the same weights
+    with torch.no_grad():
+        other._module.head.bias += 1
+    assert built(other)
+    assert built(layers=["hidden"])
+    assert built(images=IMAGES[::-1])
+    found = engine_versions("onnx")
+    monkeypatch.setattr("models._network.engine_versions", lambda name: {**found, "onnxruntime": "99"})
+    assert built()
+
+
+def test_a_saved_engine_of_other_weights_is_refused() -> None:
+    plain = classifier()
+    state = plain.on_engine("onnx", LAYERS, IMAGES, NoCache()).engine_state
+    assert plain.on_saved_engine(state, IMAGES.shape[1:]).engine.name == "onnx"
+    with torch.no_grad():
+        plain._module.head.bias += 1
+    with refused(DataError):
+        plain.on_saved_engine(state, IMAGES.shape[1:])
+
+
+def test_a_graph_tells_nothing_of_where_it_was_made() -> None:
+    state = classifier().on_engine("onnx", LAYERS, IMAGES, NoCache()).engine_state
+    content = np.asarray(state["graph"]).tobytes()
+    assert str(Path(__file__).parent).encode() not in content
+    assert b"site-packages" not in content
+
+
+# In experiments, campaigns and guards -----------------------------------------------------------------------
+
+
+EXPERIMENT = """
+name: engines
+workload: {name: digits, size: 16, channels: 1}
+classifier: {name: lenet, epochs: 1, engine: ENGINE}
+faultload: fgsm
+monitors: [oob, odin, max-softmax]
+stream: {length: 60}
+"""
+
+
+def run(folder: Path, engine: str) -> tuple[dict[str, Any], Any]:
+    from farm.run.execution import run_experiment
+    from farm.run.loading import load_experiment
+
+    file = folder / f"{engine}.yaml"
+    file.write_text(EXPERIMENT.replace("ENGINE", engine))
+    readouts = run_experiment(*load_experiment(str(file)))
+    return readouts.run, readouts
+
+
+def test_readouts_name_the_engine_and_faults_do_not_depend_on_it(tmp_path) -> None:
+    (eager, first), (onnx, second) = run(tmp_path, "eager"), run(tmp_path, "onnx")
+    nothing = {"max_diff": None, "reason": ""}
+    assert eager["classifier"]["engine"] == {"name": "eager", "requested": "eager", **nothing}
+    told = onnx["classifier"]["engine"]
+    assert (told["name"], told["requested"], told["reason"]) == ("onnx", "onnx", "")
+    assert 0 < told["max_diff"] < engines.TOLERANCE
+    assert eager["classifier"]["digest"] == onnx["classifier"]["digest"]
+    assert onnx["experiment"]["classifier"]["engine"] == "onnx"
+    same = ["id", "label", "is_ood", "fault_linf", "fault_l2", "predicted"]
+    assert first.instances[same].equals(second.instances[same])
+    # Fitted anew for the other engine: what was found in the cache would be the same bit for bit.
+    scores = [
+        one.alarms["score"][one.alarms["monitor"] == "max-softmax"].to_numpy() for one in (first, second)
+    ]
+    assert (scores[0] != scores[1]).any()
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_guard_runs_on_the_engine_that_it_was_fitted_on(tmp_path) -> None:
+    from farm.guard import Guard
+
+    file = tmp_path / "e.yaml"
+    file.write_text(EXPERIMENT.replace(", engine: ENGINE", ""))
+    guard = Guard.fit(file, monitor="oob")
+    assert guard.classifier.engine.name == "onnx"
+    guard.save(tmp_path / "guard")
+    saved = json.loads((tmp_path / "guard/guard.json").read_text())
+    assert saved["classifier"]["engine"] == guard.classifier.engine.record()
+    image = np.zeros((1, 16, 16), np.float32)
+    again = Guard.load(tmp_path / "guard")
+    assert again.notes == ()
+    assert again(image).score == guard(image).score
+    for engine in ("onnx", "eager"):
+        on = Guard.load(tmp_path / "guard", engine=engine)
+        assert on.classifier.engine.name == engine
+        assert bool(on.notes) == (engine == "eager")
+    with pytest.raises(Exception, match="was fitted on the engine 'onnx'"):
+        Guard.load(tmp_path / "guard", engine="compiled")
+
+
+def test_a_guard_runs_eager_where_onnxruntime_is_missing(tmp_path) -> None:
+    from farm.guard import Guard
+
+    file = tmp_path / "e.yaml"
+    file.write_text(EXPERIMENT.replace(", engine: ENGINE", ""))
+    Guard.fit(file, monitor="max-softmax").save(tmp_path / "guard")
+    code = (
+        "import sys; sys.modules['onnxruntime'] = None\n"
+        "from farm.guard import Guard\n"
+        f"guard = Guard.load({str(tmp_path / 'guard')!r})\n"
+        "print(guard.classifier.engine.name, *guard.notes)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("eager the network runs eager (onnxruntime cannot be imported")

@@ -44,6 +44,13 @@ FORMAT = 1
 NO_GRAPH = np.empty(0, dtype=np.uint8)
 
 
+def _plain(values: Tensor) -> NDArray[np.float32]:
+    """Return a tensor of whatever type and device as an array, without steps that are not needed."""
+    values = values if values.dtype is torch.float32 else values.float()
+    array: NDArray[np.float32] = values.numpy(force=True)
+    return array
+
+
 class NetworkClassifier(Classifier, ABC):
     """A classifier around a network of torch. Subclasses say what they compute from a batch, in tensors.
 
@@ -65,17 +72,19 @@ class NetworkClassifier(Classifier, ABC):
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
         del members  # the capability is not declared, so nobody asks
-        pixels = np.require(images, requirements=["C", "W"])
-        return self._eager(pixels, layers) if self._session is None else self._session(pixels, layers)
+        flags = images.flags
+        if not (flags.c_contiguous and flags.writeable):  # torch warns of what nobody may write to
+            images = np.require(images, requirements=["C", "W"])
+        return self._eager(images, layers) if self._session is None else self._session(images, layers)
 
     def _eager(self, pixels: Images, layers: Sequence[str]) -> RawOutputs:
         with torch.inference_mode():
             probabilities, logits, values = self._tensors(torch.from_numpy(pixels), layers)
-            return RawOutputs(
-                probabilities.cpu().numpy(),
-                None if logits is None else logits.float().cpu().numpy(),
-                {layer: value.float().cpu().numpy() for layer, value in zip(layers, values, strict=True)},
-            )
+        return RawOutputs(
+            probabilities.numpy(force=True),
+            None if logits is None else _plain(logits),
+            {layer: _plain(value) for layer, value in zip(layers, values, strict=True)},
+        )
 
     def on_engine(self, requested: str, layers: Sequence[str], images: Images, cache: Cache) -> Self:
         """Return it on another engine that gives these layers; it is checked on these images when built."""

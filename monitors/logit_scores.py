@@ -8,7 +8,7 @@ import numpy as np
 
 from farm.api import Features, FitData, FloatArray, Needs, Observation, State, check_number
 from monitors._reasons import ToldByOutputs
-from monitors.free_energy import log_sum_exp
+from monitors.free_energy import Peak, free_energy, log_sum_exp, logits_of, peak, peak_of
 
 
 class LogitMonitor(ToldByOutputs):
@@ -31,8 +31,22 @@ class LogitMonitor(ToldByOutputs):
         del state
 
     def _score(self, observation: Observation) -> Features:
-        assert observation.logits is not None  # the needs say so
-        return self.of(observation.logits.astype(np.float64))
+        return self.of(logits_of(observation))
+
+
+class PeakMonitor(LogitMonitor):
+    """Base of those that look at the logits from the greatest. A subclass writes `of_peak`."""
+
+    @abstractmethod
+    def of_peak(self, seen: Peak) -> FloatArray:
+        """Return the score of each row."""
+
+    def of(self, logits: FloatArray) -> FloatArray:
+        """Return the score of each row of logits."""
+        return self.of_peak(peak(logits))
+
+    def _score(self, observation: Observation) -> Features:
+        return self.of_peak(peak_of(observation))
 
 
 class MaxLogit(LogitMonitor):
@@ -51,7 +65,7 @@ class MaxLogit(LogitMonitor):
         return -np.asarray(logits.max(axis=1))
 
 
-class Entropy(LogitMonitor):
+class Entropy(PeakMonitor):
     """The entropy of the softmax, in nats: how evenly the classifier spreads its belief.
 
     Examples
@@ -62,12 +76,10 @@ class Entropy(LogitMonitor):
 
     reference = "Shannon: A mathematical theory of communication, Bell System Technical Journal 1948"
 
-    def of(self, logits: FloatArray) -> FloatArray:
+    def of_peak(self, seen: Peak) -> FloatArray:
         """Return the entropy; a class without any probability adds nothing."""
-        shifted = logits - logits.max(axis=1, keepdims=True)
-        share = np.exp(shifted)
-        total = share.sum(axis=1)
-        return np.asarray(np.log(total) - (share * shifted).sum(axis=1) / total)
+        weighed = (seen.others * seen.below).sum(axis=1)
+        return np.asarray(np.log1p(seen.doubt) - weighed / (1.0 + seen.doubt))
 
 
 class Margin(LogitMonitor):
@@ -111,8 +123,12 @@ class Energy(LogitMonitor):
         """Return -T log(sum(exp(z / T)))."""
         return -self._temperature * log_sum_exp(logits / self._temperature)
 
+    def _score(self, observation: Observation) -> Features:
+        # At 1, where it is what others look at too.
+        return -free_energy(peak_of(observation)) if self._temperature == 1 else super()._score(observation)
 
-class GeneralisedEntropy(LogitMonitor):
+
+class GeneralisedEntropy(PeakMonitor):
     """An entropy that even a small doubt raises: the sum of (p (1 - p))^gamma over the likeliest classes.
 
     Parameters
@@ -135,11 +151,11 @@ class GeneralisedEntropy(LogitMonitor):
         check_number("m", m, low=1, whole=True)
         self._gamma, self._m = gamma, m
 
-    def of(self, logits: FloatArray) -> FloatArray:
+    def of_peak(self, seen: Peak) -> FloatArray:
         """Return the generalised entropy."""
-        share = np.exp(logits - logits.max(axis=1, keepdims=True))
-        share = np.sort(share / share.sum(axis=1, keepdims=True), axis=1)[:, ::-1]
-        doubt = 1.0 - share
+        total = 1.0 + seen.doubt
+        others = np.sort(seen.others / total[:, None], axis=1)[:, :0:-1]
+        rest = (others * (1.0 - others))[:, : self._m - 1] ** self._gamma
         # Close to certainty 1 - p has no digits left, and a low exponent would show it.
-        doubt[:, 0] = share[:, :0:-1].sum(axis=1)
-        return np.asarray(((share * doubt)[:, : self._m] ** self._gamma).sum(axis=1))
+        first = (seen.doubt / total**2) ** self._gamma
+        return np.asarray(first + rest.sum(axis=1))

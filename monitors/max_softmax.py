@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from farm.api import Features, FitData, FloatArray, Observation, State
 from monitors._reasons import ToldByOutputs
+from monitors.free_energy import Peak, peak, peak_of
 
 TINY = np.finfo(np.float64).tiny
 
@@ -35,7 +36,7 @@ class MaxSoftmax(ToldByOutputs):
 
     def _score(self, observation: Observation) -> Features:
         if observation.logits is not None:
-            return log_odds_against(observation.logits)
+            return log_odds(peak_of(observation))
         # A black box gives probabilities only; where the others round to nothing, so does the doubt.
         probabilities = observation.probabilities
         others = probabilities.copy()
@@ -46,16 +47,16 @@ class MaxSoftmax(ToldByOutputs):
 
 def log_odds_against(logits: NDArray[np.floating]) -> FloatArray:
     """Return log((1 - p) / p) of the likeliest class from logits, without forming p."""
-    wide = logits.astype(np.float64)
-    rows, top = np.arange(len(wide)), wide.argmax(axis=1)
-    best = wide[rows, top]
-    others = np.exp(wide - best[:, None])
-    others[rows, top] = 0.0
-    total = others.sum(axis=1)
-    if total.all():
-        return np.asarray(np.log(total))
+    return log_odds(peak(logits))
+
+
+def log_odds(seen: Peak) -> FloatArray:
+    """Return the same from the logits' peak."""
+    if seen.doubt.all():
+        return np.asarray(np.log(seen.doubt))
     # Somewhere all others vanish beside the best: count from the second best.
-    wide[rows, top] = -np.inf
-    second = wide.max(axis=1)
-    result: FloatArray = second - best + np.log(np.exp(wide - second[:, None]).sum(axis=1))
+    below = seen.below.copy()
+    below[np.arange(len(below)), below.argmax(axis=1)] = -np.inf
+    second = below.max(axis=1)
+    result: FloatArray = second + np.log(np.exp(below - second[:, None]).sum(axis=1))
     return result

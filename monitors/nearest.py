@@ -20,7 +20,7 @@ from farm.api import (
 )
 from monitors._neighbours import Nearest, directions
 from monitors._reasons import heaviest
-from monitors.free_energy import log_sum_exp, logits_of
+from monitors.free_energy import free_energy, peak_of
 
 
 class NearestNeighbours(Nearest):
@@ -124,13 +124,13 @@ class NearestNeighbourGuidance(Nearest):
         alike = own @ self._bank.T
         nearest = np.partition(alike, alike.shape[1] - self._count, axis=1)[:, -self._count :]
         guidance: FloatArray = nearest.mean(axis=1, dtype=np.float64)
-        return -guidance * log_sum_exp(logits_of(observation))
+        return -guidance * free_energy(peak_of(observation))
 
     def _explain(self, observation: Observation) -> Explanation:
         own = directions(observation.features(self._layer)).astype(np.float32)[0]
         order = self._order(own)
         guidance = float((self._bank[order[: self._count]] @ own).mean(dtype=np.float64))
-        energy = float(log_sum_exp(logits_of(observation))[0])
+        energy = float(free_energy(peak_of(observation))[0])
         return Explanation(
             reason=f"an energy of {energy:.3g}, times {guidance:.3g} for how alike its {self._count} nearest "
             "training images are",
@@ -140,4 +140,4 @@ class NearestNeighbourGuidance(Nearest):
 
 
 def _energies(batch: Labelled) -> FloatArray:
-    return log_sum_exp(logits_of(batch.observation))
+    return free_energy(peak_of(batch.observation))

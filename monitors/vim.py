@@ -19,7 +19,7 @@ from farm.api import (
 from farm.errors import ParameterError
 from monitors._gaussians import scatter
 from monitors._layer import blocks
-from monitors.free_energy import WideHead, log_sum_exp, logits_of
+from monitors.free_energy import WideHead, free_energy, logits_of, peak_of
 
 SMALLEST_SHARE = 1e-6
 """A mean residual below this share of the features' length is rounding, not a scale to divide by."""
@@ -91,7 +91,7 @@ class Vim(Monitor):
     def _score(self, observation: Observation) -> Features:
         outside = (observation.features(LAST_HIDDEN) - self._origin) @ self._residual
         length = np.linalg.norm(outside, axis=1)
-        scores: FloatArray = self._alpha * length - log_sum_exp(logits_of(observation))
+        scores: FloatArray = self._alpha * length - free_energy(peak_of(observation))
         return scores
 
 

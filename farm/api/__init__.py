@@ -89,6 +89,7 @@ from farm.api.observation import (
     plain_name,
     read_only,
 )
+from farm.api.once import Once
 from farm.api.policy import Cancel, Policy
 from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, uniform_by_id
 from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
@@ -151,6 +152,7 @@ __all__ = [
     "ObjectFate",
     "Objects",
     "Observation",
+    "Once",
     "PerInstance",
     "Plane",
     "Policy",

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from farm.api.arrays import FloatArray, Images, State, StrArray
+from farm.api.arrays import FloatArray, Images, IntArray, State, StrArray
 from farm.api.component import Component, check_choice
 from farm.api.context import Cache, Context
 from farm.api.data import Workload
 from farm.api.engine import AUTO, OWN, Engine
 from farm.api.observation import (
     LAST_HIDDEN,
+    NOTHING,
     POOLS,
     Observation,
     PooledLayer,
@@ -196,27 +197,29 @@ class Classifier(ABC):
         except Exception as error:
             raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
         n = len(images)
-        probabilities = self._checked(np.asarray(raw.probabilities), n)
+        probabilities, predicted, confidence = self._checked(np.asarray(raw.probabilities), n)
         for layer in names:
             if layer not in raw.activations or len(raw.activations[layer]) != n:
                 raise ComponentFailure(
                     f"classifier '{self.name}' gave no values of layer '{layer}' for {n} instances"
                 )
-        predicted = probabilities.argmax(axis=1)
         return Observation(
             ids=read_only(np.arange(n).astype(str) if ids is None else ids),
             images=read_only(images),
             probabilities=read_only(probabilities),
-            predicted=read_only(predicted),
-            confidence=read_only(probabilities[np.arange(n), predicted]),
+            predicted=predicted,
+            confidence=confidence,
             logits=None if raw.logits is None else read_only(raw.logits),
-            activations=all_read_only(_as_asked(raw.activations, layers)),
+            activations=all_read_only(_as_asked(raw.activations, layers)) if names else NOTHING,
             track=None if track is None else read_only(track),
             members=None if raw.members is None else read_only(raw.members),
-            outputs=all_read_only(raw.outputs),
+            outputs=all_read_only(raw.outputs) if raw.outputs else NOTHING,
         )
 
-    def _checked(self, probabilities: NDArray[np.floating], n: int) -> FloatArray:
+    def _checked(
+        self, probabilities: NDArray[np.floating], n: int
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return probabilities that are such, the likeliest class of each row, and its probability."""
         expected = (n, len(self.classes))
         if probabilities.shape != expected:
             raise ComponentFailure(
@@ -224,8 +227,8 @@ class Classifier(ABC):
                 "one probability an instance and class"
             )
         result = probabilities.astype(np.float64, copy=False)
-        if _are_probabilities(result):
-            return result
+        if (likeliest := _likeliest(result)) is not None:
+            return result, *likeliest
         if np.isnan(result).any():
             i = int(np.flatnonzero(np.isnan(result).any(axis=1))[0])
             raise ComponentFailure(
@@ -342,12 +345,24 @@ class ModelSource(Component, ABC):
         raise RequirementError(f"model '{self.name}' cannot be made again from saved arrays")
 
 
-def _are_probabilities(rows: FloatArray) -> bool:
-    """Say whether every row has no negative number and sums to 1; NaN is neither."""
+def _likeliest(rows: FloatArray) -> tuple[IntArray, FloatArray] | None:
+    """Return each row's greatest place and value; None where one has a negative number or does not sum to 1.
+
+    NaN is neither.
+    """
     if len(rows) == 1:  # one image at a time: Python's arithmetic is faster than NumPy's
         row: list[float] = rows[0].tolist()
-        return min(row) >= -1e-6 and abs(sum(row) - 1.0) <= 1e-3
-    return not len(rows) or bool(rows.min() >= -1e-6 and abs(rows.sum(axis=1) - 1.0).max() <= 1e-3)
+        if not (min(row) >= -1e-6 and abs(sum(row) - 1.0) <= 1e-3):
+            return None
+        best = max(row)
+        found = np.array([row.index(best)]), np.array([best])
+    else:
+        if len(rows) and not (rows.min() >= -1e-6 and abs(rows.sum(axis=1) - 1.0).max() <= 1e-3):
+            return None
+        found = rows.argmax(axis=1), rows.max(axis=1)
+    for array in found:
+        array.setflags(write=False)
+    return found
 
 
 def _as_asked(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import Features, FloatArray, Images, IntArray, StrArray
+from farm.api.once import Once
 from farm.errors import RequirementError
 
 A = TypeVar("A", bound=NDArray[Any])
@@ -22,6 +23,9 @@ LAST_HIDDEN = "last-hidden"
 
 POOLS = ("mean", "max", "none")
 """What may become of a layer's maps: one value a channel, over all places, or all values as they are."""
+
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class PooledLayer(str):
@@ -77,7 +81,8 @@ class Observation:
     """Everything that monitors may look at, from one forward pass; never a label or `is_ood`.
 
     `members` holds several passes or networks (members x instances x classes) where they were asked
-    for; `outputs` holds what a task beyond classes gives, such as boxes and their spread.
+    for; `outputs` holds what a task beyond classes gives, such as boxes and their spread. What several
+    monitors make of one of its arrays, such as its softmax, they make by `once`.
     """
 
     ids: StrArray
@@ -90,6 +95,7 @@ class Observation:
     track: StrArray | None = None
     members: FloatArray | None = None
     outputs: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
+    once: Once = field(default_factory=Once, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -108,6 +114,7 @@ class Observation:
             track=None if self.track is None else self.track[rows],
             members=None if self.members is None else self.members[:, rows],
             outputs={name: values[rows] for name, values in self.outputs.items()},
+            once=Once(),
         )
 
     def features(self, layer: str) -> Features:
@@ -121,10 +128,12 @@ class Observation:
 def read_only(array: A) -> A:
     """Return a view that nobody can write to: all monitors look at the same arrays.
 
-    Whoever made the array keeps it as it was.
+    Whoever made the array keeps it as it was; one that nobody can write to is returned itself.
     """
+    if not array.flags.writeable:
+        return array
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

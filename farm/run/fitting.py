@@ -21,6 +21,7 @@ from farm.api import (
     Labelled,
     Monitor,
     Observation,
+    Once,
     Progress,
     Silent,
     Split,
@@ -124,8 +125,9 @@ class ObservedSplit:
         for i, (indices, rest) in enumerate(zip(self._chunks, self._rest, strict=True)):
             own: dict[str, Any] = {name: batches[i] for name, batches in self._columns.items()}
             images = read_only(self._split.images.read(indices))
-            layers = {name: own.pop(LAYER + name) for name in rest.activations}
-            whole = replace(replace(rest, **own), images=images, activations=MappingProxyType(layers))
+            layers = MappingProxyType({name: own.pop(LAYER + name) for name in rest.activations})
+            # What monitors make of it goes with it: kept with the rest, it would fill the memory.
+            whole = replace(rest, **own, images=images, activations=layers, once=Once())
             yield Labelled(whole, self._split.labels[indices])
 
 

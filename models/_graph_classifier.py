@@ -150,17 +150,13 @@ class GraphClassifier(NetworkClassifier):
         check_columns(found[0].shape, len(self.classes), self.name)
         return found if self._order is None else [found[0][:, self._order], *found[1:]]
 
-    def _tensors(self, images: Tensor, layers: Sequence[str]) -> tuple[Tensor, Tensor | None, list[Tensor]]:
+    def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
         if any(layer not in self._values for layer in layers):
             self.resolve(Needs(layers=tuple(layers)), "whoever asks")
         wanted = self._wanted(layers)
         answers, *found = self._run(images, wanted)
         values = dict(zip(wanted, found, strict=True))
-        named = [values[self._values[layer]] for layer in layers]
-        if not self._logits:
-            return answers.double(), None, named
-        # Softmax in double precision: in single, confident instances saturate to ties.
-        return torch.softmax(answers, dim=1, dtype=torch.float64), answers, named
+        return [answers, *(values[self._values[layer]] for layer in layers)]
 
     def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
         if self._batch is not None:

@@ -63,8 +63,8 @@ class NetworkClassifier(Classifier, ABC):
     _engine_graph = NO_GRAPH
 
     @abstractmethod
-    def _tensors(self, images: Tensor, layers: Sequence[str]) -> tuple[Tensor, Tensor | None, list[Tensor]]:
-        """Return probabilities in double precision, logits where there are any, and each of these layers."""
+    def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
+        """Return the answers, which are logits where it is capable of them, and each of these layers."""
 
     @abstractmethod
     def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
@@ -75,16 +75,18 @@ class NetworkClassifier(Classifier, ABC):
         flags = images.flags
         if not (flags.c_contiguous and flags.writeable):  # torch warns of what nobody may write to
             images = np.require(images, requirements=["C", "W"])
-        return self._eager(images, layers) if self._session is None else self._session(images, layers)
-
-    def _eager(self, pixels: Images, layers: Sequence[str]) -> RawOutputs:
-        with torch.inference_mode():
-            probabilities, logits, values = self._tensors(torch.from_numpy(pixels), layers)
-        return RawOutputs(
-            probabilities.numpy(force=True),
-            None if logits is None else _plain(logits),
-            {layer: _plain(value) for layer, value in zip(layers, values, strict=True)},
+        answers, *values = (
+            self._eager(images, layers) if self._session is None else self._session(images, layers)
         )
+        activations = dict(zip(layers, values, strict=True))
+        if self.capabilities.logits:
+            return RawOutputs(logits=answers, activations=activations)
+        return RawOutputs(answers, activations=activations)
+
+    def _eager(self, pixels: Images, layers: Sequence[str]) -> list[NDArray[np.float32]]:
+        with torch.inference_mode():
+            found = self._tensors(torch.from_numpy(pixels), layers)
+        return [_plain(value) for value in found]
 
     def on_engine(self, requested: str, layers: Sequence[str], images: Images, cache: Cache) -> Self:
         """Return it on another engine that gives these layers; it is checked on these images when built."""
@@ -136,8 +138,7 @@ class NetworkClassifier(Classifier, ABC):
                 program = self._program(engine.layers, images.shape[1:])
                 graph = np.frombuffer(onnx_graph(program), dtype=np.uint8)
             found = self._on(engine, graph, images.shape[1:])
-            assert found._session is not None
-            difference = largest_difference(self._eager, found._session, images, engine.layers)
+            difference = largest_difference(self.observe, found.observe, images, engine.layers)
         except Unfit as error:
             return self._on(Engine(EAGER, engine.requested, reason=f"{engine.name}: {error}"))
         found.engine = replace(engine, max_diff=difference)
@@ -160,8 +161,6 @@ class NetworkClassifier(Classifier, ABC):
 
     def _program(self, layers: Sequence[str], shape: Sequence[int]) -> torch.export.ExportedProgram:
         def tensors(images: Tensor) -> list[Tensor]:
-            probabilities, logits, values = self._tensors(images, layers)
-            shown = values if logits is None else [logits, *values]
-            return [probabilities, *(value.float() for value in shown)]
+            return [value.float() for value in self._tensors(images, layers)]
 
         return exported(tensors, self._modules(layers), np.zeros((2, *shape), dtype=np.float32))

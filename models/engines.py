@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from farm.api import Images, RawOutputs
+from farm.api import Images, Observation
 from farm.errors import RequirementError, one_line
 
 TOLERANCE = 1e-5
@@ -32,7 +32,7 @@ LONGEST = 200
 """Characters of an exporter's message that are kept."""
 
 Tensors = Callable[[Tensor], Sequence[Tensor]]
-Run = Callable[[Images, Sequence[str]], RawOutputs]
+Observe = Callable[[Images, Sequence[str]], Observation]
 
 
 class Unfit(Exception):  # noqa: N818 - no error: the network runs eager
@@ -43,19 +43,16 @@ class Session(ABC):
     """A network with some of its layers as outputs, ready to run."""
 
     def __init__(self, layers: Sequence[str]) -> None:
-        self._layers = tuple(layers)
+        self._places = {layer: place for place, layer in enumerate(layers)}
 
     @abstractmethod
-    def _outputs(self, pixels: Images) -> list[NDArray[Any]]:
-        """Return probabilities, logits where there are any, and the layers."""
+    def _outputs(self, pixels: Images) -> list[NDArray[np.float32]]:
+        """Return the answers, and all layers."""
 
-    def __call__(self, pixels: Images, asked: Sequence[str]) -> RawOutputs:
-        """Run it; give the layers that are asked for, which must be among its own."""
-        found = self._outputs(pixels)
-        n = len(found) - len(self._layers)
-        layers = dict(zip(self._layers, found[n:], strict=True))
-        logits = found[1] if n > 1 else None
-        return RawOutputs(found[0], logits, {layer: layers[layer] for layer in asked})
+    def __call__(self, pixels: Images, asked: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Run it; give the answers and the layers that are asked for, which must be among its own."""
+        answers, *found = self._outputs(pixels)
+        return [answers, *(found[self._places[layer]] for layer in asked)]
 
 
 class OnnxSession(Session):
@@ -122,7 +119,7 @@ def onnx_graph(program: torch.export.ExportedProgram) -> bytes:
     return content
 
 
-def largest_difference(eager: Run, session: Run, images: Images, layers: Sequence[str]) -> float:
+def largest_difference(eager: Observe, session: Observe, images: Images, layers: Sequence[str]) -> float:
     """Return by how much a session differs from the eager network; raise `Unfit` where that is too much."""
     try:
         pairs = [(eager(images[:n], layers), session(images[:n], layers)) for n in (len(images), *SIZES)]
@@ -131,9 +128,8 @@ def largest_difference(eager: Run, session: Run, images: Images, layers: Sequenc
     ranges = {layer: float(np.ptp(pairs[0][0].activations[layer])) for layer in layers}
     worst = 0.0
     for own, its in pairs:
-        other = (own.probabilities.argmax(axis=1) != its.probabilities.argmax(axis=1)).sum()
-        if other:
-            raise Unfit(f"it predicts another class for {other} of {len(own.probabilities)} images")
+        if other := (own.predicted != its.predicted).sum():
+            raise Unfit(f"it predicts another class for {other} of {len(own)} images")
         apart = {"probabilities": _apart(own.probabilities, its.probabilities)}
         for layer in layers:
             apart[f"layer '{layer}'"] = _apart(own.activations[layer], its.activations[layer], ranges[layer])

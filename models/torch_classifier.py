@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -141,31 +140,32 @@ class TorchClassifier(NetworkClassifier):
         check_columns(logits.shape, len(self.classes), self.name)
         return logits if self._order is None else logits[:, self._order]
 
-    def _tensors(self, images: Tensor, layers: Sequence[str]) -> tuple[Tensor, Tensor, list[Tensor]]:
+    def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
+        if not layers:
+            return [self.differentiable(images)]
         kept: dict[str, Tensor] = {}
-        with self._hooks(layers, kept) if layers else nullcontext():
-            logits = self.differentiable(images)
-        # Softmax in double precision: in single, confident instances saturate to ties.
-        return torch.softmax(logits, dim=1, dtype=torch.float64), logits, [kept[layer] for layer in layers]
+        handles = [self._hook(layer, kept) for layer in layers]
+        try:
+            return [self.differentiable(images), *(kept[layer] for layer in layers)]
+        finally:
+            for handle in handles:
+                handle.remove()
 
     def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
         del layers
         return self._preprocessing, self._module
 
-    @contextmanager
-    def _hooks(self, layers: Sequence[str], kept: dict[str, Tensor]) -> Iterator[None]:
-        handles = []
-        try:
-            for layer in layers:
-                if layer == LAST_HIDDEN and self._head:
-                    head = self._parts[self._head]
-                    handles.append(head.register_forward_pre_hook(_keep_input(layer, kept)))
-                else:
-                    handles.append(self._parts[layer].register_forward_hook(_keep_output(layer, kept)))
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
+    def _hook(self, layer: str, kept: dict[str, Tensor]) -> Any:
+        """Keep a layer's values of the next pass; a copy, since what comes next may work in place."""
+
+        def keep(values: Tensor) -> None:
+            if layer in kept:
+                raise RuntimeError(f"layer '{layer}' runs twice in one pass; which of its values is meant?")
+            kept[layer] = values.detach().clone()
+
+        if layer == LAST_HIDDEN and self._head:
+            return self._parts[self._head].register_forward_pre_hook(lambda _, inputs: keep(inputs[0]))
+        return self._parts[layer].register_forward_hook(lambda _, __, output: keep(output))
 
 
 def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
@@ -215,27 +215,6 @@ def _device(name: str) -> torch.device:
         reason = str(error).splitlines()[0]
         raise ParameterError(f"device is '{name}', which this machine cannot use ({reason})") from None
     return device
-
-
-def _keep_input(layer: str, kept: dict[str, Tensor]) -> Any:
-    def hook(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:  # noqa: ARG001
-        _keep(layer, inputs[0], kept)
-
-    return hook
-
-
-def _keep_output(layer: str, kept: dict[str, Tensor]) -> Any:
-    def hook(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:  # noqa: ARG001
-        _keep(layer, output, kept)
-
-    return hook
-
-
-def _keep(layer: str, values: Tensor, kept: dict[str, Tensor]) -> None:
-    if layer in kept:
-        raise RuntimeError(f"layer '{layer}' runs twice in one pass; which of its values is meant?")
-    # A copy, since what comes next may work in place.
-    kept[layer] = values.detach().clone()
 
 
 def _per_channel(values: Sequence[float] | None) -> Tensor | None:

@@ -50,7 +50,7 @@ class Neurons(Space):
     def project(self, features: Points, label: IntArray) -> Points:
         """Take them."""
         del label
-        return features[:, self._chosen]
+        return features.take(self._chosen, axis=1)
 
     def place(self, layer: str, dimension: int) -> str:
         """Name the neuron."""
@@ -73,8 +73,12 @@ class Components(Space):
     def project(self, features: Points, label: IntArray) -> Points:
         """Put each row into its class's plane."""
         with np.errstate(over="ignore", invalid="ignore"):  # what is absurdly large is outside
-            centred = (features - self._mean[label])[:, :, None]
-            projected: Points = (self._axes[label] @ centred)[:, :, 0]
+            if len(features) == 1:  # one image at a time, those of its class are at hand
+                own = int(label[0])
+                projected: Points = (self._axes[own] @ (features[0] - self._mean[own]))[None]
+            else:
+                centred = (features - self._mean[label])[:, :, None]
+                projected = (self._axes[label] @ centred)[:, :, 0]
         return projected
 
     def parts(

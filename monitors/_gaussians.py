@@ -52,18 +52,23 @@ class WhitenedMeans(NamedTuple):
     """One row a class, already whitened."""
     centres: FloatArray
     """The same as they are."""
+    squares: FloatArray
+    """The squared lengths of the whitened means."""
 
     @classmethod
     def load(cls, name: str, state: State) -> WhitenedMeans:
         """Unpack the arrays of this name."""
-        arrays = (np.asarray(state[f"{name}.{part}"], dtype=np.float64) for part in cls._fields)
-        return cls(*map(np.ascontiguousarray, arrays))
+        parts = ("origin", "factor", "means", "centres")
+        origin, factor, means, centres = (
+            np.ascontiguousarray(state[f"{name}.{part}"], dtype=np.float64) for part in parts
+        )
+        return cls(origin, factor, means, centres, np.square(means).sum(axis=1))
 
     def nearest(self, features: Features) -> FloatArray:
         """Return each row's squared distance to the mean nearest to it."""
         # |x - m|^2 = |x|^2 - 2 x.m + |m|^2: one product for all classes, and |x|^2 plays no part in which.
         white = (features - self.origin) @ self.factor
-        cross = np.square(self.means).sum(axis=1) - 2.0 * (white @ self.means.T)
+        cross = self.squares - 2.0 * (white @ self.means.T)
         result: FloatArray = np.maximum(np.square(white).sum(axis=1) + cross.min(axis=1), 0.0)
         return result
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import LAST_HIDDEN, POOLS, CollectedFeatures, Monitor, Needs, check_choice
+from farm.api import LAST_HIDDEN, POOLS, CollectedFeatures, IntArray, Monitor, Needs, check_choice
 
+_FIRST = np.zeros(1, dtype=np.int64)
 BLOCK = 2**23
 """So many values are taken to float64 at a time (64 MB): whole training data would not fit."""
 
@@ -51,6 +52,32 @@ class RightByClass(Sequence[NDArray[np.float32]]):
         if isinstance(label, slice):
             return [self._features[rows] for rows in self._rows[label]]
         return self._features[self._rows[label]]
+
+
+class ByClass(NamedTuple):
+    """Rows in the order of their predicted classes, so that those of a class are one block."""
+
+    order: IntArray
+    blocks: Sequence[tuple[int, int, int]]
+    """Each class that is there, and from where to where its rows lie in that order."""
+
+
+def by_class(predicted: IntArray) -> ByClass:
+    """Put rows in the order of their classes.
+
+    Examples
+    --------
+    >>> by_class(np.array([7, 2, 7]))
+    ByClass(order=array([1, 0, 2]), blocks=[(2, 0, 1), (7, 1, 3)])
+    """
+    if len(predicted) == 1:
+        return ByClass(_FIRST, [(int(predicted[0]), 0, 1)])
+    order = np.argsort(predicted, kind="stable")
+    ordered = predicted[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1)).tolist()
+    classes = ordered[starts].tolist()
+    ends = [*starts, len(order)][1:]
+    return ByClass(order, list(zip(classes, starts, ends, strict=True)))
 
 
 def blocks(features: NDArray[Any]) -> Iterator[slice]:

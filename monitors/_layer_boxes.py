@@ -73,9 +73,12 @@ class LayerBoxes:
 
     def outside(self, observation: Observation) -> Features:
         """Return each instance's distance to the nearest box of its predicted class; at most 0 inside."""
-        points = self._space.project(observation.features(self._layer), observation.predicted)
+        label = observation.predicted
+        points = self._space.project(observation.features(self._layer), label)
+        # One image at a time, the boxes of its class are at hand and need not be gathered.
+        own = slice(int(label[0]), int(label[0]) + 1) if len(label) == 1 else label
         # The farthest dimension decides for a box, the nearest box for the instance.
-        nearest: Features = self._distances(points, observation.predicted).max(axis=2).min(axis=1)
+        nearest: Features = self._distances(points, own).max(axis=2).min(axis=1)
         return nearest
 
     def nearest(self, observation: Observation) -> NearestBox | None:
@@ -117,7 +120,7 @@ class LayerBoxes:
         # Where the threshold makes boxes smaller, of narrow ones nothing is left.
         return Plane(points.astype(np.float64), sides[(low <= high).all(axis=1)].tolist(), axes)
 
-    def _distances(self, points: Points, label: IntArray) -> NDArray[np.floating]:
+    def _distances(self, points: Points, label: IntArray | slice) -> NDArray[np.floating]:
         """Return instances x clusters x dimensions."""
         points = points[:, None]
         outside: NDArray[np.floating] = np.maximum(self._low[label] - points, points - self._high[label])

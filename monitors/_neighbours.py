@@ -7,7 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import JSON, Features, FitData, FloatArray, State, StrArray, check_number, generator
+from farm.api import (
+    JSON,
+    Features,
+    FitData,
+    FloatArray,
+    Observation,
+    State,
+    StrArray,
+    check_number,
+    generator,
+)
 from monitors._layer import LayerMonitor
 
 Points = NDArray[np.float32]
@@ -56,6 +66,16 @@ class Nearest(LayerMonitor):
         return tuple(bytes(self._names[row]).rstrip(b"\0").decode() for row in rows[:SHOWN])
 
 
+def directions_of(observation: Observation, layer: str) -> FloatArray:
+    """Return the directions of a layer's values, once for all monitors that ask."""
+    return observation.once("directions", observation.features(layer), directions)
+
+
+def lengths(rows: FloatArray) -> FloatArray:
+    """Return the length of each row."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
 def directions(features: Features) -> FloatArray:
     """Scale each row to length 1; a row of zeros stays one.
 
@@ -65,7 +85,8 @@ def directions(features: Features) -> FloatArray:
     [[0.6, 0.8], [0.0, 0.0]]
     """
     wide = features.astype(np.float64)
-    result: FloatArray = wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), SHORTEST)
+    result: FloatArray = wide / np.maximum(lengths(wide), SHORTEST)[:, None]
+    result.setflags(write=False)
     return result
 
 

@@ -15,6 +15,7 @@ from farm.api import (
     FitData,
     IntArray,
     Needs,
+    Observation,
     check_number,
     collect,
 )
@@ -111,9 +112,16 @@ class PatternMonitor(LayerMonitor, ABC):
         return Explanation(reason=f"no pattern was seen with class '{name}'")
 
 
+def packed_of(observation: Observation, layer: str) -> Words:
+    """Pack which of a layer's neurons are on, once for all monitors of patterns."""
+    return observation.once("packed", observation.features(layer), lambda values: packed(values > 0))
+
+
 def packed(on: BoolArray) -> Words:
     """Pack each row into words of 64 bits; the bits left over are 0."""
     packed_bytes = np.packbits(on, axis=1)
+    if packed_bytes.shape[1] % 8 == 0:
+        return packed_bytes.view(np.uint64)
     words = np.zeros((len(on), -(-packed_bytes.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : packed_bytes.shape[1]] = packed_bytes
     return words.view(np.uint64)

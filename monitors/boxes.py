@@ -114,7 +114,7 @@ class BoxMonitor(Monitor):
         score = self._boxes[0].outside(observation)
         for boxes in self._boxes[1:]:
             score = np.maximum(score, boxes.outside(observation))
-        score = score.astype(np.float64)
+        score = score.astype(np.float64, copy=False)
         if self._strict:
             # A point exactly on a face counts as outside: one step up decides it.
             score = np.nextafter(score, np.inf)

@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import FloatArray, Head, IntArray, Observation
+from farm.api import FloatArray, Head, IntArray, Observation, Peak, peak
 from farm.errors import RequirementError
-
-
-class Peak(NamedTuple):
-    """Rows of logits as seen from the greatest: softmax, log-odds, entropy and free energy are made of it."""
-
-    best: FloatArray
-    below: FloatArray
-    """Each logit less the greatest of its row."""
-    others: FloatArray
-    """exp(below), and 0 in the place of the greatest: there it would be 1, beside which doubts are lost."""
-    doubt: FloatArray
-    """The sum of `others`: the odds against the likeliest class."""
-
-
-def peak(logits: NDArray[np.floating]) -> Peak:
-    """Look at rows of logits from the greatest, in float64.
-
-    Examples
-    --------
-    >>> peak(np.array([[1.0, 3.0, 3.0]])).others.round(4).tolist()
-    [[0.1353, 0.0, 1.0]]
-    """
-    wide = logits.astype(np.float64)
-    if len(wide) == 1:  # one image at a time: fewer steps
-        top = wide[0].argmax()
-        best = wide[:, top]
-        below = wide - best
-        others = np.exp(below)
-        others[0, top] = 0.0
-    else:
-        rows, tops = np.arange(len(wide)), wide.argmax(axis=1)
-        best = wide[rows, tops]
-        below = wide - best[:, None]
-        others = np.exp(below)
-        others[rows, tops] = 0.0
-    return Peak(best, below, others, np.add.reduce(others, axis=1))
 
 
 def peak_of(observation: Observation) -> Peak:
     """Look at the observed logits so, once for all monitors that do."""
     if observation.logits is None:
         raise RequirementError("logits were not observed; declare them in the monitor's needs")
-    return observation.once("peak", observation.logits, _shared_peak)
-
-
-def _shared_peak(logits: NDArray[np.floating]) -> Peak:
-    found = peak(logits)
-    for array in found:
-        array.setflags(write=False)
-    return found
+    return observation.once("peak", observation.logits, peak)
 
 
 def log_sum_exp(logits: NDArray[np.floating]) -> FloatArray:

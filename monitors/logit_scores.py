@@ -6,9 +6,9 @@ from abc import abstractmethod
 
 import numpy as np
 
-from farm.api import Features, FitData, FloatArray, Needs, Observation, State, check_number
+from farm.api import Features, FitData, FloatArray, Needs, Observation, Peak, State, check_number, peak
 from monitors._reasons import ToldByOutputs
-from monitors.free_energy import Peak, free_energy, log_sum_exp, logits_of, peak, peak_of
+from monitors.free_energy import free_energy, log_sum_exp, logits_of, peak_of
 
 
 class LogitMonitor(ToldByOutputs):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Features, FitData, FloatArray, Observation, State
+from farm.api import Features, FitData, FloatArray, Observation, Peak, State, peak
 from monitors._reasons import ToldByOutputs
-from monitors.free_energy import Peak, peak, peak_of
+from monitors.free_energy import peak_of
 
 TINY = np.finfo(np.float64).tiny
 

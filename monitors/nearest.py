@@ -18,7 +18,7 @@ from farm.api import (
     State,
     collect,
 )
-from monitors._neighbours import Nearest, directions
+from monitors._neighbours import Nearest, directions, directions_of, lengths
 from monitors._reasons import heaviest
 from monitors.free_energy import free_energy, peak_of
 
@@ -57,14 +57,13 @@ class NearestNeighbours(Nearest):
         return {"points": directions(features[rows]).astype(np.float32), "ids": self._ids(data, rows)}
 
     def _score(self, observation: Observation) -> Features:
-        own = directions(observation.features(self._layer))
+        own = directions_of(observation, self._layer)
         alike = own.astype(np.float32) @ self._bank.T
         place = alike.shape[1] - self._count
         kth = np.argpartition(alike, place, axis=1)[:, place]
         # The product finds the neighbour; its distance is taken anew, because 2 - 2 x.y loses the digits
         # of a short one.
-        distance: FloatArray = np.linalg.norm(own - self._bank[kth], axis=1)
-        return distance
+        return lengths(own - self._bank[kth])
 
     def _explain(self, observation: Observation) -> Explanation:
         own = directions(observation.features(self._layer))[0]
@@ -120,7 +119,7 @@ class NearestNeighbourGuidance(Nearest):
         return {"points": points, "ids": self._ids(data, rows)}
 
     def _score(self, observation: Observation) -> Features:
-        own = directions(observation.features(self._layer)).astype(np.float32)
+        own = directions_of(observation, self._layer).astype(np.float32)
         alike = own @ self._bank.T
         nearest = np.partition(alike, alike.shape[1] - self._count, axis=1)[:, -self._count :]
         guidance: FloatArray = nearest.mean(axis=1, dtype=np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from farm.api import JSON, LAST_HIDDEN, IntArray, State, check_number, generator
 from monitors._box_spaces import Points, Space
+from monitors._layer import by_class
 from monitors.boxes import BoxMonitor
 
 
@@ -103,10 +104,11 @@ class _Embeddings(Space):
 
     def project(self, features: Points, label: IntArray) -> Points:
         result = np.full((len(features), self._dimensions), np.nan, dtype=np.float32)
-        for own in np.unique(label):
+        order, blocks = by_class(label)
+        ordered = features if len(features) == 1 else features[order]
+        for own, start, stop in blocks:
             if (embedding := self._embeddings[own]) is not None:
-                rows = label == own
-                result[rows] = embedding.project(features[rows])
+                result[order[start:stop]] = embedding.project(ordered[start:stop])
         return result
 
     def notes(self) -> Mapping[str, JSON]:

@@ -11,7 +11,8 @@ import numpy as np
 from farm.api import JSON, Explanation, Features, FitData, Observation, State
 from farm.errors import RequirementError, one_line
 from monitors._diagrams import REFUSED, Diagram, Distances, diagram_of, short_order
-from monitors._pattern_sets import ROWS, PatternMonitor, packed, unpacked
+from monitors._layer import by_class
+from monitors._pattern_sets import ROWS, PatternMonitor, packed, packed_of, unpacked
 from monitors._reasons import MOST
 
 
@@ -84,15 +85,14 @@ class PatternDiagram(PatternMonitor):
         ]
 
     def _score(self, observation: Observation) -> Features:
-        label = observation.predicted
-        bits = packed(observation.features(self._layer) > 0)
+        order, blocks = observation.once("by class", observation.predicted, by_class)
+        bits = packed_of(observation, self._layer)[order]
         score = np.full(len(bits), float(self._nowhere))
-        for seen in np.unique(label):
+        for seen, first, last in blocks:
             if (distances := self._distances[seen]) is not None:
-                mine = np.flatnonzero(label == seen)
-                for start in range(0, len(mine), ROWS):
-                    rows = mine[start : start + ROWS]
-                    score[rows] = distances(bits[rows])
+                for start in range(first, last, ROWS):
+                    rows = slice(start, min(start + ROWS, last))
+                    score[order[rows]] = distances(bits[rows])
         return score
 
     def _explain(self, observation: Observation) -> Explanation:

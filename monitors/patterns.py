@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from farm.api import JSON, Explanation, Features, FitData, Observation, State
-from monitors._pattern_sets import ROWS, PatternMonitor, Words, packed, unpacked
+from monitors._layer import by_class
+from monitors._pattern_sets import ROWS, PatternMonitor, Words, packed, packed_of, unpacked
 
 
 class ActivationPatterns(PatternMonitor):
@@ -51,15 +52,15 @@ class ActivationPatterns(PatternMonitor):
 
     def _score(self, observation: Observation) -> Features:
         label = observation.predicted
-        bits = packed(observation.features(self._layer) > 0) & self._mask[label]
+        order, blocks = observation.once("by class", label, by_class)
+        bits = (packed_of(observation, self._layer) & self._mask[label])[order]
         score = np.full(len(bits), float(self._nowhere))
-        for seen in np.unique(label):
+        for seen, first, last in blocks:
             known = self._patterns[seen]
-            mine = np.flatnonzero(label == seen) if known.size else np.empty(0, np.int64)
-            for start in range(0, len(mine), ROWS):
-                rows = mine[start : start + ROWS]
+            for start in range(first, last if known.size else first, ROWS):
+                rows = slice(start, min(start + ROWS, last))
                 differ = np.bitwise_count(bits[rows].T[:, :, None] ^ known)
-                score[rows] = differ.sum(axis=0, dtype=np.uint32).min(axis=1)
+                score[order[rows]] = np.add.reduce(differ, axis=0, dtype=np.uint32).min(axis=1)
         return score
 
     def _explain(self, observation: Observation) -> Explanation:

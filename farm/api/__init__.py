@@ -90,6 +90,7 @@ from farm.api.observation import (
     read_only,
 )
 from farm.api.once import Once
+from farm.api.peak import Peak, peak
 from farm.api.policy import Cancel, Policy
 from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, uniform_by_id
 from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
@@ -153,6 +154,7 @@ __all__ = [
     "Objects",
     "Observation",
     "Once",
+    "Peak",
     "PerInstance",
     "Plane",
     "Policy",
@@ -188,6 +190,7 @@ __all__ = [
     "image_digests",
     "missing_for",
     "parameters_of",
+    "peak",
     "plain_name",
     "read_bytes",
     "read_only",

@@ -27,6 +27,8 @@ from farm.api.observation import (
     pooled,
     read_only,
 )
+from farm.api.once import Once
+from farm.api.peak import peak
 from farm.errors import (
     ComponentFailure,
     Failure,
@@ -105,9 +107,13 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RawOutputs:
-    """What a classifier's own code returns, before it is checked and completed."""
+    """What a classifier's own code returns, before it is checked and completed.
 
-    probabilities: NDArray[np.floating]
+    Where there are logits, probabilities may be left out: they are their softmax, in double precision, since
+    in single confident instances saturate to ties.
+    """
+
+    probabilities: NDArray[np.floating] | None = None
     logits: NDArray[np.float32] | None = None
     activations: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     members: FloatArray | None = None
@@ -197,7 +203,11 @@ class Classifier(ABC):
         except Exception as error:
             raise ComponentFailure(f"classifier '{self.name}' failed: {one_line(error)}") from error
         n = len(images)
-        probabilities, predicted, confidence = self._checked(np.asarray(raw.probabilities), n)
+        once, logits = Once(), None if raw.logits is None else read_only(raw.logits)
+        if raw.probabilities is None and logits is not None:
+            probabilities, predicted, confidence = self._softmax(logits, n, once)
+        else:
+            probabilities, predicted, confidence = self._checked(np.asarray(raw.probabilities), n)
         for layer in names:
             if layer not in raw.activations or len(raw.activations[layer]) != n:
                 raise ComponentFailure(
@@ -209,12 +219,26 @@ class Classifier(ABC):
             probabilities=read_only(probabilities),
             predicted=predicted,
             confidence=confidence,
-            logits=None if raw.logits is None else read_only(raw.logits),
+            logits=logits,
             activations=all_read_only(_as_asked(raw.activations, layers)) if names else NOTHING,
             track=None if track is None else read_only(track),
             members=None if raw.members is None else read_only(raw.members),
             outputs=all_read_only(raw.outputs) if raw.outputs else NOTHING,
+            once=once,
         )
+
+    def _softmax(
+        self, logits: NDArray[np.float32], n: int, once: Once
+    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return what `_checked` does, from logits; monitors find what it is made of in `once`."""
+        if logits.shape != (n, len(self.classes)):
+            self._checked(logits, n)
+        seen = peak(logits)
+        once.put("peak", logits, seen)
+        probabilities, confidence = seen.softmax()
+        if (unclear := seen.unclear()) is not None:
+            self._checked(np.where(unclear[:, None], np.nan, probabilities), n)
+        return probabilities, seen.top, confidence
 
     def _checked(
         self, probabilities: NDArray[np.floating], n: int

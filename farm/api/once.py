@@ -33,6 +33,10 @@ class Once:
         self._made: dict[tuple[str, int], tuple[Any, int, Any]] = {}
         self.nanoseconds = 0
 
+    def put(self, name: str, array: NDArray[Any], made: object) -> None:
+        """Keep what was made of an array beside, and cost nobody anything."""
+        self._made[name, id(array)] = made, 0, array
+
     def __call__(self, name: str, array: A, make: Callable[[A], T]) -> T:
         """Return what is made of an array; nobody may write to it."""
         found = self._made.get((name, id(array)))

@@ -62,6 +62,7 @@ from farm.api.faultload import (
     Transformation,
     at_severity,
     change_of,
+    levels_of,
 )
 from farm.api.files import check_regular, read_bytes, read_text
 from farm.api.monitor import Monitor, Verdict
@@ -162,6 +163,7 @@ __all__ = [
     "derived_seed",
     "generator",
     "image_digests",
+    "levels_of",
     "parameters_of",
     "read_bytes",
     "read_only",

@@ -293,7 +293,7 @@ class Transformation(Faultload):
             own = not np.may_share_memory(changed, part) and changed.flags.writeable
             return np.clip(changed, 0, 1, out=changed if own else None)
 
-        levels = np.unique(severity)
+        levels = levels_of(severity)
         if len(levels) == 1 and levels[0] != 0:  # as a rule: nothing to pick out and to put back
             return at(float(levels[0]), images, keys)
         result = images.copy()
@@ -301,6 +301,12 @@ class Transformation(Faultload):
             rows = np.isnan(severity) if np.isnan(level) else severity == level
             result[rows] = at(float(level), images[rows], keys[rows])
         return result
+
+
+def levels_of(severity: FloatArray) -> FloatArray:
+    """Return each severity that there is, the lowest first and NaN last."""
+    # As a rule there is one, which is told sooner than found by sorting.
+    return severity[:1] if (severity == severity[:1]).all() else np.unique(severity)
 
 
 def at_severity(severity: float, levels: Sequence[float], neutral: float) -> float:

@@ -15,7 +15,6 @@ from farm.api import (
     JSON,
     NO_ANSWER,
     Batch,
-    BoolArray,
     DrawKeys,
     FloatArray,
     Images,
@@ -26,6 +25,7 @@ from farm.api import (
     Workload,
     change_of,
     copies_of,
+    levels_of,
 )
 from farm.errors import DataError, ExperimentError
 from farm.run.faults import Fault, Generated, generate
@@ -190,13 +190,11 @@ class Sources:
                 (at, self._act(number, at, column, rows, made) if number else _some(made.images, at))
                 for number, at in _each(rows.fault[:, column])
             )
-        several = np.flatnonzero((rows.fault > 0).sum(axis=1) > 1)
-        if several.size:
+        if rows.fault.shape[1] > 1 and (several := np.flatnonzero((rows.fault > 0).sum(axis=1) > 1)).size:
             made.severity[several] = made.measured["success"][several] = np.nan
             for name, values in change_of(clean[several], made.images[several]).items():
                 made.measured[name][several] = values
-        again = rows.visit > 0
-        made.called = _of_visits(made.called, rows.visit, again)
+        made.called = _of_visits(made.called, rows.visit)
         return made
 
     def _unfaulted(self, rows: Rows) -> _Made:
@@ -206,7 +204,7 @@ class Sources:
         return _Made(
             images=_in_places((one.rows, _viewed(one, rows)) for one in origins),
             labels=_in_places((at, split.labels[places]) for at, split, places, _ in origins),
-            ids=_of_visits(ids, rows.visit, rows.visit > 0),
+            ids=_of_visits(ids, rows.visit),
             called=ids,
             track=_in_places((at, split.groups[places]) for at, split, places, _ in origins),
             workload=_in_places((at, np.full(len(at), workload)) for at, _, _, workload in origins),
@@ -328,8 +326,7 @@ def _viewed(origin: Origin, rows: Rows) -> Images:
     images = split.images.read(places)
     again = np.flatnonzero(rows.again[at])
     if again.size:
-        visits = rows.visit[at[again]]
-        keys = _of_visits(split.ids[places[again]], visits, visits > 0)
+        keys = _of_visits(split.ids[places[again]], rows.visit[at[again]])
         noise = PerInstance(0, "view", keys).normal(*images.shape[1:])
         images = images.copy()  # a source may give its own
         images[again] = np.clip(images[again] + np.float32(VIEW_NOISE) * noise, 0, 1)
@@ -338,8 +335,9 @@ def _viewed(origin: Origin, rows: Rows) -> Images:
 
 def _each(numbers: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Yield each of the numbers, the lowest first, and the rows that have it; 0 and none without any."""
-    for number in sorted(set(numbers.tolist()) or {0}):
-        yield number, np.flatnonzero(numbers == number)
+    different = sorted(set(numbers.tolist()) or {0})
+    for number in different:
+        yield number, np.flatnonzero(numbers == number) if different[1:] else np.arange(len(numbers))
 
 
 def _some(values: NDArray[T], at: IntArray) -> NDArray[T]:
@@ -360,19 +358,19 @@ def _in_places(parts: Iterable[tuple[IntArray, NDArray[T]]]) -> NDArray[T]:
 
 
 def _renamed(names: StrArray, at: IntArray, part: StrArray) -> StrArray:
-    """Give some rows other names, which may be longer than those that are there."""
+    """Give some rows, in their order, other names, which may be longer than those that are there."""
+    if len(at) == len(names):
+        return part
     renamed = names.astype(np.result_type(names, part))
     renamed[at] = part
     return renamed
 
 
-def _of_visits(ids: StrArray, visits: IntArray, again: BoolArray) -> StrArray:
+def _of_visits(ids: StrArray, visits: IntArray) -> StrArray:
     """Say of instances that come again which visit it is."""
-    if not again.any():
+    if not visits.any():
         return ids
-    named = ids.astype(object)
-    named[again] = [f"{i}~{visit}" for i, visit in zip(ids[again], visits[again], strict=True)]
-    return named.astype(str)
+    return np.where(visits > 0, np.strings.add(ids, np.strings.add("~", visits.astype(str))), ids)
 
 
 def check_positions(positions: IntArray, length: int | None) -> IntArray:
@@ -402,6 +400,6 @@ def check_unseen(
 
 def _fault_ids(ids: StrArray, faultload: str, severity: FloatArray) -> StrArray:
     """An ID instance may stand in the stream beside its faulted self; both need an id of their own."""
-    levels, which = np.unique(severity, return_inverse=True)
+    levels = levels_of(severity)
     endings = [f"|{faultload}" + ("" if np.isnan(level) else f"@{level:g}") for level in levels]
-    return np.strings.add(ids, np.array(endings, dtype=str)[which])
+    return np.strings.add(ids, np.array(endings, dtype=str)[np.searchsorted(levels, severity)])

@@ -74,6 +74,7 @@ from farm.api.faultload import (
     Transformation,
     at_severity,
     change_of,
+    levels_of,
 )
 from farm.api.files import check_regular, read_bytes, read_text
 from farm.api.monitor import Monitor, Verdict
@@ -188,6 +189,7 @@ __all__ = [
     "engine_versions",
     "generator",
     "image_digests",
+    "levels_of",
     "missing_for",
     "parameters_of",
     "peak",

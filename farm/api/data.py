@@ -75,7 +75,7 @@ class ArrayImages:
         """Read these images as float32 in [0, 1]."""
         chosen = self._array[indices]
         if chosen.dtype == np.uint8:
-            return chosen.astype(np.float32) / np.float32(255)
+            return np.divide(chosen, np.float32(255), dtype=np.float32)
         return np.asarray(chosen, dtype=np.float32)
 
 

@@ -7,9 +7,11 @@ the instance's id) of what it drives. So no choice depends on how many others ca
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,12 +121,12 @@ class PerInstance:
         count = int(np.prod(shape))
         words = -(-count // 4)
         drawn = np.empty((len(self), words), dtype=np.uint64)
-        source = np.random.SFC64()
-        state = source.state
-        for row, key in enumerate(keys):
-            # 256 bits of a digest fill the generator's whole state: no seeding is faster.
-            digest = hashlib.blake2b(key + str(self._calls).encode(), digest_size=32).digest()
-            state["state"]["state"] = np.frombuffer(digest, dtype=np.uint64)
+        source, state = _OWN.source, _OWN.state
+        call = str(self._calls).encode()
+        # 256 bits of a digest fill the generator's whole state: no seeding is faster.
+        digests = [hashlib.blake2b(key + call, digest_size=32).digest() for key in keys]
+        for row, digest in enumerate(np.frombuffer(b"".join(digests), dtype=np.uint64).reshape(-1, 4)):
+            state["state"]["state"] = digest
             source.state = state
             drawn[row] = source.random_raw(words)
         self._calls += 1
@@ -136,8 +138,19 @@ class PerInstance:
         return low + (self.bits(*shape).astype(np.int64) * spread >> 16)
 
 
+class _Own(threading.local):
+    """A thread's own generator: to make one takes longer than to set its state for an instance."""
+
+    def __init__(self) -> None:
+        self.source = np.random.SFC64(0)
+        self.state: Any = self.source.state
+
+
+_OWN = _Own()
+
+
 def _encoded(seed: int, name: str, keys: StrArray) -> list[bytes]:
-    return [f"{seed}\x1f{name}\x1f{key}\x1f".encode() for key in keys]
+    return [f"{seed}\x1f{name}\x1f{key}\x1f".encode() for key in keys.tolist()]
 
 
 def _normal(bits: NDArray[np.uint16]) -> NDArray[np.float32]:

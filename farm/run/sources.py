@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +15,24 @@ from farm.api import (
     JSON,
     NO_ANSWER,
     Batch,
-    BoolArray,
     DrawKeys,
     FloatArray,
     Images,
     IntArray,
     Objects,
     PerInstance,
-    Split,
     StrArray,
     Workload,
     change_of,
     copies_of,
+    levels_of,
 )
 from farm.errors import DataError, ExperimentError
 from farm.run.faults import Fault, Generated, generate
 from farm.run.following import Origin, Step, followed
 from farm.run.rows import Rows
+
+T = TypeVar("T", bound=np.generic)
 
 VIEW_NOISE = 0.02
 """The spread of the sensor noise between views of one object, where a workload has no real ones."""
@@ -103,6 +105,11 @@ class Sources:
         ]
         return [0, *(number if its_own else 0 for number, its_own in enumerate(own, 1))]
 
+    @cached_property
+    def _meaningless(self) -> Sequence[bool]:
+        """Whether no right answer remains after a fault, for each of them."""
+        return [bool((fault.targets.labels == NO_ANSWER).all()) for fault in self.faults]
+
     @property
     def uses_classifier(self) -> bool:
         """Whether making the next instances runs a classifier: not any more, once its images are made."""
@@ -156,15 +163,16 @@ class Sources:
             faulted = fault.faultload.apply(made.images, made.labels, made.called, severity, keys)
             made.images = faulted.images
             made.steps.append(Step(fault.faultload, np.arange(len(rows)), made.called, severity, keys))
-            made.called = np.array(_fault_ids(made.called, fault.faultload.name, severity))
-            made.faultload[rows.is_ood] += f"+{fault.faultload.name}"
+            made.called = _fault_ids(made.called, fault.faultload.name, severity)
+            together = np.strings.add(made.faultload, f"+{fault.faultload.name}")
+            made.faultload = np.where(rows.is_ood, together, made.faultload)
         return Batch(
             ids=made.called,
             images=made.images,
             labels=made.labels,
             is_ood=rows.is_ood,
-            category=made.category.astype(str),
-            faultload=made.faultload.astype(str),
+            category=made.category,
+            faultload=made.faultload,
             severity=made.severity,
             track=made.track,
             workload=made.workload,
@@ -176,47 +184,39 @@ class Sources:
     def _made(self, rows: Rows) -> _Made:
         """Read the images of some rows, and apply to each the faults that act upon it, one after another."""
         made = self._unfaulted(rows)
-        clean = made.images.copy() if rows.fault.shape[1] > 1 else made.images
+        clean = made.images
         for column in range(rows.fault.shape[1]):
-            acting = rows.fault[:, column]
-            for number in np.unique(acting[acting > 0]).tolist():
-                self._act(number, np.flatnonzero(acting == number), column, rows, made)
-        several = np.flatnonzero((rows.fault > 0).sum(axis=1) > 1)
-        if several.size:
+            made.images = _in_places(
+                (at, self._act(number, at, column, rows, made) if number else _some(made.images, at))
+                for number, at in _each(rows.fault[:, column])
+            )
+        if rows.fault.shape[1] > 1 and (several := np.flatnonzero((rows.fault > 0).sum(axis=1) > 1)).size:
             made.severity[several] = made.measured["success"][several] = np.nan
             for name, values in change_of(clean[several], made.images[several]).items():
                 made.measured[name][several] = values
-        again = rows.visit > 0
-        made.called = _of_visits(made.called, rows.visit, again)
+        made.called = _of_visits(made.called, rows.visit)
         return made
 
     def _unfaulted(self, rows: Rows) -> _Made:
         """Read images as they come from the test split, or from where a fault takes them."""
-        n, shape = len(rows), self.workload.shape
-        names = {name: np.full(n, "", dtype=object) for name in ("ids", "track", "workload")}
-        images, labels = np.empty((n, *shape), dtype=np.float32), np.empty(n, dtype=np.int64)
-        for at, split, places, workload in self._origins(rows):
-            images[at], labels[at] = _viewed(split, places, rows, at), split.labels[places]
-            names["ids"][at], names["track"][at] = split.ids[places], split.groups[places]
-            names["workload"][at] = workload
-        ids = names["ids"].astype(str)
+        n, origins = len(rows), list(self._origins(rows))
+        ids = _in_places((at, split.ids[places]) for at, split, places, _ in origins)
         return _Made(
-            images=images,
-            labels=labels,
-            ids=_of_visits(ids, rows.visit, rows.visit > 0),
+            images=_in_places((one.rows, _viewed(one, rows)) for one in origins),
+            labels=_in_places((at, split.labels[places]) for at, split, places, _ in origins),
+            ids=_of_visits(ids, rows.visit),
             called=ids,
-            track=names["track"].astype(str),
-            workload=names["workload"].astype(str),
-            category=np.full(n, "", dtype=object),
-            faultload=np.full(n, "", dtype=object),
+            track=_in_places((at, split.groups[places]) for at, split, places, _ in origins),
+            workload=_in_places((at, np.full(len(at), workload)) for at, _, _, workload in origins),
+            category=np.full(n, ""),
+            faultload=np.full(n, ""),
             severity=np.full(n, np.nan),
             measured={name: np.full(n, np.nan) for name in FAULT_MEASURES},
         )
 
     def _origins(self, rows: Rows) -> Iterator[Origin]:
         """Say where rows come from: the test split, or the images that a fault brings."""
-        for pool in np.unique(rows.pool).tolist():
-            at = np.flatnonzero(rows.pool == pool)
+        for pool, at in _each(rows.pool):
             if pool:
                 targets = self.faults[pool - 1].targets
                 yield Origin(at, targets.split, targets.indices[rows.index[at]], targets.workload)
@@ -235,33 +235,34 @@ class Sources:
         splits = [self.workload.test, *(fault.targets.split for fault in self.faults)]
         return any(one.boxes is not None for one in splits), any(one.masks is not None for one in splits)
 
-    def _act(self, number: int, at: IntArray, column: int, rows: Rows, made: _Made) -> None:
-        """Let one fault act upon some of the instances."""
+    def _act(self, number: int, at: IntArray, column: int, rows: Rows, made: _Made) -> Images:
+        """Let one fault act upon some of the instances, and return their images."""
         fault, name = self.faults[number - 1], self.faults[number - 1].faultload.name
         targets, index = fault.targets, rows.index[at]
         severity = fault.faultload.check_severity(fault.severity) * rows.intensity[at, column]
         first = made.faultload[at] == ""
-        labels, category = made.labels[at], np.full(len(at), targets.category[0], dtype=object)
         # Images that another fault brought are none of this one's targets; what brings some acts first.
         own = rows.pool[at] == self.pools[number]
-        labels[own], category[own] = targets.labels[index[own]], targets.category[index[own]]
+        target = np.where(own, index, 0)
+        labels = np.where(own, targets.labels[target], made.labels[at])
+        category = targets.category[target]
         lost = ~first & (made.labels[at] == NO_ANSWER)
-        labels[lost | (targets.labels == NO_ANSWER).all()] = NO_ANSWER
+        labels[lost | self._meaningless[number - 1]] = NO_ANSWER
         if (generated := self._generated.get(number)) is not None:
             faulted, keys = generated.read(index), DrawKeys(made.ids[at])
         else:
             keys = self._keys(fault, rows, made, at, made.ids[at], rows.coming[at, column])
-            faulted = fault.faultload.apply(made.images[at], labels, made.ids[at], severity, keys)
-        made.images[at], made.labels[at] = faulted.images, faulted.labels
+            faulted = fault.faultload.apply(_some(made.images, at), labels, made.ids[at], severity, keys)
+        made.labels[at] = faulted.labels
         made.steps.append(Step(fault.faultload, at, made.ids[at], severity, keys))
-        made.called = made.called.astype(object)
-        made.called[at] = _fault_ids(made.called[at], name, severity)
-        made.called = made.called.astype(str)
-        made.category[at] = np.where(first, category, made.category[at])
-        made.faultload[at] = np.where(first, name, made.faultload[at] + f"+{name}")
+        made.called = _renamed(made.called, at, _fault_ids(made.called[at], name, severity))
+        made.category = _renamed(made.category, at, np.where(first, category, made.category[at]))
+        together = np.where(first, name, np.strings.add(made.faultload[at], f"+{name}"))
+        made.faultload = _renamed(made.faultload, at, together)
         made.severity[at] = severity
         for measure, values in faulted.measured.items():
             made.measured[measure][at] = values
+        return faulted.images
 
     def _keys(
         self, fault: Fault, rows: Rows, made: _Made, at: IntArray, ids: StrArray, coming: IntArray
@@ -282,6 +283,7 @@ class Sources:
     def _show(self, made: _Made, rows: Rows, other: IntArray, shown: Rows) -> None:
         """Put in the place of some images what the camera shows instead: another instant of the stream."""
         before = self._unfaulted(rows.at(other)).images
+        made.images = made.images.copy()  # it may be the fault's, or the source's, own
         made.images[other] = self._made(shown.at(other)).images
         for name, values in change_of(before, made.images[other]).items():
             made.measured[name][other] = values
@@ -305,8 +307,8 @@ class _Made:
     """What readouts call them: with the faults, too."""
     track: StrArray
     workload: StrArray
-    category: NDArray[np.object_]
-    faultload: NDArray[np.object_]
+    category: StrArray
+    faultload: StrArray
     severity: FloatArray
     measured: Mapping[str, FloatArray]
     steps: list[Step] = field(default_factory=list)
@@ -318,25 +320,57 @@ def _named(what: str, *numbers: IntArray) -> StrArray:
     return np.array([f"{what} {':'.join(map(str, row))}" for row in rows])
 
 
-def _viewed(split: Split, indices: IntArray, rows: Rows, at: IntArray) -> Images:
+def _viewed(origin: Origin, rows: Rows) -> Images:
     """Read images; add sensor noise to those that are shown as further views, before any fault."""
-    images = split.images.read(indices)
+    at, split, places, _ = origin
+    images = split.images.read(places)
     again = np.flatnonzero(rows.again[at])
     if again.size:
-        visits = rows.visit[at[again]]
-        keys = _of_visits(split.ids[indices[again]], visits, visits > 0)
+        keys = _of_visits(split.ids[places[again]], rows.visit[at[again]])
         noise = PerInstance(0, "view", keys).normal(*images.shape[1:])
+        images = images.copy()  # a source may give its own
         images[again] = np.clip(images[again] + np.float32(VIEW_NOISE) * noise, 0, 1)
     return images
 
 
-def _of_visits(ids: StrArray, visits: IntArray, again: BoolArray) -> StrArray:
+def _each(numbers: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Yield each of the numbers, the lowest first, and the rows that have it; 0 and none without any."""
+    different = sorted(set(numbers.tolist()) or {0})
+    for number in different:
+        yield number, np.flatnonzero(numbers == number) if different[1:] else np.arange(len(numbers))
+
+
+def _some(values: NDArray[T], at: IntArray) -> NDArray[T]:
+    """Return some rows, given in their order: where these are all, nothing is copied."""
+    return values if len(at) == len(values) else values[at]
+
+
+def _in_places(parts: Iterable[tuple[IntArray, NDArray[T]]]) -> NDArray[T]:
+    """Put rows together that were made in parts, each of which says where its rows belong."""
+    parts = list(parts)
+    if len(parts) == 1:  # as a rule
+        return parts[0][1]
+    values = [part for _, part in parts]
+    together = np.empty((sum(map(len, values)), *values[0].shape[1:]), np.result_type(*values))
+    for at, part in parts:
+        together[at] = part
+    return together
+
+
+def _renamed(names: StrArray, at: IntArray, part: StrArray) -> StrArray:
+    """Give some rows, in their order, other names, which may be longer than those that are there."""
+    if len(at) == len(names):
+        return part
+    renamed = names.astype(np.result_type(names, part))
+    renamed[at] = part
+    return renamed
+
+
+def _of_visits(ids: StrArray, visits: IntArray) -> StrArray:
     """Say of instances that come again which visit it is."""
-    if not again.any():
+    if not visits.any():
         return ids
-    named = ids.astype(object)
-    named[again] = [f"{i}~{visit}" for i, visit in zip(ids[again], visits[again], strict=True)]
-    return named.astype(str)
+    return np.where(visits > 0, np.strings.add(ids, np.strings.add("~", visits.astype(str))), ids)
 
 
 def check_positions(positions: IntArray, length: int | None) -> IntArray:
@@ -364,8 +398,8 @@ def check_unseen(
                 )
 
 
-def _fault_ids(ids: StrArray, faultload: str, severity: FloatArray) -> list[str]:
+def _fault_ids(ids: StrArray, faultload: str, severity: FloatArray) -> StrArray:
     """An ID instance may stand in the stream beside its faulted self; both need an id of their own."""
-    levels, which = np.unique(severity, return_inverse=True)
+    levels = levels_of(severity)
     endings = [f"|{faultload}" + ("" if np.isnan(level) else f"@{level:g}") for level in levels]
-    return [f"{i}{endings[place]}" for i, place in zip(ids, which, strict=True)]
+    return np.strings.add(ids, np.array(endings, dtype=str)[np.searchsorted(levels, severity)])

@@ -184,7 +184,7 @@ class FileImages:
     def read(self, indices: IntArray) -> Images:
         """Read these images as float32 in [0, 1]."""
         chosen = np.asarray(self._files.pixels[self._rows[indices]])
-        return chosen.astype(np.float32) / np.float32(255)
+        return np.divide(chosen, np.float32(255), dtype=np.float32)
 
 
 def read_masks(paths: Sequence[str], files: ImageFiles, context: Context) -> BoolArray:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,6 +85,29 @@ def numbers(keys):
         "bits": random.bits(7),
         "last": random.normal(2),
     }
+
+
+def test_bits_are_a_generators_whose_whole_state_is_a_digest_of_seed_name_key_and_draw():
+    random = PerInstance(7, "noise", np.array(["a", "b"]))
+    for call, count in enumerate((6, 2, 9)):
+        drawn = random.bits(count)
+        for row, key in enumerate("ab"):
+            text = f"7\x1fnoise\x1f{key}\x1f{call}".encode()
+            source = np.random.SFC64()
+            state = np.frombuffer(hashlib.blake2b(text, digest_size=32).digest(), np.uint64)
+            source.state = source.state | {"state": {"state": state}}
+            assert drawn[row].tolist() == source.random_raw(3).view(np.uint16)[:count].tolist()
+
+
+def test_threads_do_not_disturb_each_others_draws():
+    def drawn(key):
+        return PerInstance(0, "noise", np.full(50, key)).bits(400)
+
+    alone = [drawn(key) for key in "abcd"]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(drawn, "abcd" * 10))
+    for i, bits in enumerate(together):
+        assert np.array_equal(bits, alone[i % 4])
 
 
 def test_instances_of_one_key_draw_the_same_and_others_do_not():

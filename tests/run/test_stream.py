@@ -368,7 +368,7 @@ def test_a_stream_is_guarded_against_whatever_workload_was_fitted_on(tiny):
 
 def test_ids_of_a_ramp_carry_the_severity_of_each_instance():
     made = _fault_ids(np.array(["a", "b", "c"]), "fog", np.array([1.0, 2.5, np.nan]))
-    assert made == ["a|fog@1", "b|fog@2.5", "c|fog"]
+    assert made.tolist() == ["a|fog@1", "b|fog@2.5", "c|fog"]
 
 
 def test_splits_that_share_nothing_pass(tiny):

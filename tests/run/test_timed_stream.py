@@ -11,6 +11,7 @@ import pytest
 
 from farm import registry
 from farm.api import Batch, Context, FaultContext
+from farm.api.data import SomeImages
 from farm.errors import ExperimentError, ParameterError
 from farm.run.builder import make_order
 from farm.run.faults import Fault
@@ -91,6 +92,26 @@ def test_views_beyond_the_track_are_told_apart_by_noise():
         change = np.abs(images[1:] - images[0]).mean(axis=(1, 2, 3))
         assert (change > 0).all()
         assert (change < 0.05).all()
+
+
+class Lent(SomeImages):
+    """Images that are read as a part of what their source keeps, and that nobody may change."""
+
+    def read(self, indices):
+        pixels = super().read(indices)
+        pixels.flags.writeable = False
+        return pixels
+
+
+def test_images_may_be_the_sources_own(tiny, context):
+    test = replace(tiny.test, images=Lent(tiny.test.images, np.arange(len(tiny.test))))
+    lent = replace(tiny, test=test)
+    lagging = registry.faultload("frozen-frame")
+    own = FaultContext(lent, test, context.classifier, lambda spec: lent, Context())
+    several = TimedStream(lent, fault(own), fault(own, name="b"), schedule=Sequence(views=4, share=0.3))
+    late = TimedStream(lent, Fault(lagging, lagging.prepare(own)), schedule=Recurring(period=9, burst=4))
+    for stream in (several, late):
+        assert first(stream, 60)["is_ood"].any()
 
 
 def test_several_faults_come_in_their_shares(tiny, context):

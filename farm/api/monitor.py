@@ -263,8 +263,11 @@ class Monitor(Component, ABC):
             # As many as it asked for, however many others did: its scores must not depend on them.
             own_members = observation.members[: self._own_members] if self._own_members else None
             observation = replace(observation, members=own_members)
-        there = observation.activations
-        if all(layer in self._own_names and values.ndim < 4 for layer, values in there.items()):
+        there, names = observation.activations, self._own_names
+        for layer, values in there.items():
+            if layer not in names or values.ndim > 3:
+                break
+        else:
             return observation
         own = {}
         for layer, called in self._own_layers.items():

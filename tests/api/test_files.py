@@ -49,14 +49,14 @@ def test_a_name_that_no_file_can_have_is_an_error_of_the_system():
 def test_it_is_noticed_once_that_files_were_closed():
     files_were_closed()
     assert not files_were_closed()
-    os.close(files._KEPT_OPEN[0][0])
+    os.close(files._KEPT_OPEN[0])
     assert files_were_closed()
     assert not files_were_closed()
 
 
 def test_a_file_that_took_the_place_of_a_closed_one_hides_nothing(tmp_path):
     files_were_closed()
-    handle = files._KEPT_OPEN[0][0]
+    handle = files._KEPT_OPEN[0]
     other = os.open(tmp_path, os.O_RDONLY)
     os.dup2(other, handle)
     assert files_were_closed()

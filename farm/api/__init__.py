@@ -33,6 +33,7 @@ from farm.api.counted import CountedClassifier
 from farm.api.data import (
     ArrayImages,
     Batch,
+    ImageHashes,
     ImageSource,
     Objects,
     OODImages,
@@ -141,6 +142,7 @@ __all__ = [
     "FloatArray",
     "FunctionClassifier",
     "Head",
+    "ImageHashes",
     "ImageSource",
     "Images",
     "IntArray",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property, partial
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,15 @@ def image_digests(images: Images) -> list[bytes]:
     return [hashlib.blake2b(shape + image.tobytes(), digest_size=16).digest() for image in eight_bits]
 
 
+class ImageHashes(NamedTuple):
+    """What tells images from others."""
+
+    copies: list[bytes]
+    """One an image, as `image_digests` has it."""
+    exact: bytes
+    """One of every bit of them all."""
+
+
 class SomeImages:
     """Some of the images of another source, in this order."""
 
@@ -160,22 +170,29 @@ class Split:
     @property
     def digests(self) -> list[bytes]:
         """One hash an image, by which copies are found; pixels are range-checked on the way."""
-        return self._hashes[0]
+        return self.hashes.copies
+
+    def with_hashes(self, hashes: ImageHashes) -> Split:
+        """Return it with what was hashed, and checked, when the same images were kept."""
+        split = copy(self)
+        split.__dict__["hashes"] = hashes
+        return split
 
     @cached_property
-    def _hashes(self) -> tuple[list[bytes], bytes]:
+    def hashes(self) -> ImageHashes:
+        """What its images are told from others by; made once, and then each pixel's range is checked."""
         digests: list[bytes] = []
         exact = hashlib.blake2b(digest_size=16)
         for indices in self.chunks(1024):
             images = check_images(self.images.read(indices), self.name, self.ids[indices])
             digests += image_digests(images)
             exact.update(images.tobytes())
-        return digests, exact.digest()
+        return ImageHashes(digests, exact.digest())
 
     @cached_property
     def content_hash(self) -> str:
         """One hash of images (every bit of them), labels, ids and groups."""
-        everything = hashlib.blake2b(self._hashes[1], digest_size=16)
+        everything = hashlib.blake2b(self.hashes.exact, digest_size=16)
         everything.update(self.labels.tobytes())
         everything.update("\x1f".join([*self.ids, *self.groups]).encode())
         return everything.hexdigest()

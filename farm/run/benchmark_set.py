@@ -28,6 +28,7 @@ from farm.api import (
 )
 from farm.errors import DataError
 from farm.run.sources import check_positions, check_unseen
+from farm.run.streams import cut, together
 from farm.store.files import check_files, file_digest, json_digest, new_folder, write_json
 from farm.store.images import STORES
 from farm.store.plain_arrays import mapped_npy, write_npy
@@ -161,8 +162,9 @@ class StoredStream:
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most this many instances, from the start."""
-        for start in range(0, self.length, size):
-            yield self._batch(self._index.iloc[start : start + size])
+        step = together(size, self._batch(self._index.iloc[:1]).images.shape[1:])
+        for start in range(0, self.length, step):
+            yield from cut(self._batch(self._index.iloc[start : start + step]), size)
 
     def at(self, positions: IntArray) -> Batch:
         """Return some instances by their places in the stream, just as they come, in any order."""

@@ -65,5 +65,5 @@ def _spread(values: StrArray | FloatArray) -> Any:
         spread = {"min": float(known.min()), "median": float(np.median(known)), "max": float(known.max())}
         missing = len(values) - len(known)
         return spread | ({"missing": missing} if missing else {})
-    counted = Counter(str(value) or "(empty)" for value in values)
+    counted = Counter(str(value) or "(empty)" for value in values.tolist())
     return dict(counted.most_common(20))

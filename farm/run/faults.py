@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,7 +175,7 @@ def _digest(numbers: IntArray) -> str:
     return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
 
 
-def chunk_size(shape: tuple[int, int, int]) -> int:
+def chunk_size(shape: Sequence[int]) -> int:
     """Say how many images of a shape are attacked together.
 
     Examples

@@ -60,21 +60,24 @@ class _Columns:
     """
 
     def __init__(self, types: Mapping[str, type], **same: Any) -> None:
-        self._types, self._same, self._n = types, same, 0
-        self._parts: dict[str, list[np.ndarray]] = {
-            name: [np.empty(0, t)] for name, t in types.items() if name not in same
-        }
+        self._types, self._same = types, same
+        self._sizes: list[int] = []
+        self._parts: list[Mapping[str, Any]] = []
 
     def add(self, n: int, **columns: Any) -> None:
-        self._n += n
-        for name, parts in self._parts.items():
-            values = columns[name]
-            parts.append(values if isinstance(values, np.ndarray) else np.full(n, values))
+        self._sizes.append(n)
+        self._parts.append(columns)
 
     def frame(self) -> pd.DataFrame:
-        filled = {name: np.full(self._n, value) for name, value in self._same.items()}
-        grown = {name: np.concatenate(parts) for name, parts in self._parts.items()}
-        return pd.DataFrame({name: (filled | grown)[name] for name in self._types})
+        return pd.DataFrame({name: self._column(name, kind) for name, kind in self._types.items()})
+
+    def _column(self, name: str, kind: type) -> np.ndarray:
+        if name in self._same:
+            return np.full(sum(self._sizes), self._same[name])
+        parts = [columns[name] for columns in self._parts]
+        if parts and not isinstance(parts[0], np.ndarray):  # one value a step
+            return np.repeat(np.array(parts), self._sizes)
+        return np.concatenate([np.empty(0, kind), *parts])
 
 
 class Recorder:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
 
 import numpy as np
 
@@ -12,21 +14,35 @@ from farm.api import (
     ORDERS,
     Batch,
     IntArray,
+    Objects,
     Workload,
     check_choice,
     check_number,
     generator,
 )
 from farm.errors import ExperimentError
-from farm.run.faults import Fault
+from farm.run.faults import Fault, chunk_size
 from farm.run.rows import Rows
 from farm.run.sources import Sources, check_positions
+
+TOGETHER = 64
+"""At most so many images are read and faulted at once where batches are smaller."""
+_COLUMNS = tuple(column.name for column in fields(Batch))
 
 
 class FromSources:
     """What every stream that is drawn from sources shares."""
 
     _sources: Sources
+
+    def _together(self, size: int) -> int:
+        """Say how many instances are made at once: what a classifier makes of one depends on the others."""
+        return size if self.uses_classifier else together(size, self._sources.workload.shape)
+
+    def _batches(self, stretches: Iterable[Rows], size: int) -> Iterator[Batch]:
+        """Make the images of stretches of rows, and cut each stretch into batches of at most this size."""
+        for rows in stretches:
+            yield from cut(self._sources.batch(rows), size)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -139,12 +155,45 @@ class BenchmarkStream(FromSources):
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most this many instances, from the start."""
-        for start in range(0, self.length, size):
-            yield self._sources.batch(self._rows.part(start, start + size))
+        step = self._together(size)
+        starts = range(0, self.length, step)
+        return self._batches((self._rows.part(start, start + step) for start in starts), size)
 
     def at(self, positions: IntArray) -> Batch:
         """Return some instances by their places in the stream, just as they come, in any order."""
         return self._sources.batch(self._rows.at(check_positions(positions, self.length)))
+
+
+def together(size: int, shape: Sequence[int]) -> int:
+    """Say how many instances to make at once, in whole batches of a size.
+
+    To make an image alone takes several times as long as among others.
+
+    Examples
+    --------
+    >>> [together(size, (3, 32, 32)) for size in (1, 30, 256)], together(1, (3, 224, 224))
+    ([64, 60, 256], 27)
+    """
+    return max(min(TOGETHER, chunk_size(shape)) // size, 1) * size
+
+
+def cut(batch: Batch, size: int) -> Iterator[Batch]:
+    """Yield the parts of a batch, of at most this many instances."""
+    if len(batch) <= size:
+        yield batch
+        return
+    whole = {name: getattr(batch, name) for name in _COLUMNS}
+    for start in range(0, len(batch), size):
+        part = slice(start, start + size)
+        find = None if batch.__dict__["find_objects"] is None else partial(_objects, batch, part)
+        yield Batch(**{name: values[part] for name, values in whole.items()}, find_objects=find)
+
+
+def _objects(batch: Batch, part: slice) -> Objects:
+    found = batch.objects
+    assert found is not None, "whoever asks knows that there is something to find"
+    boxes, masks, lost = found.boxes, found.masks, found.lost
+    return Objects(None if boxes is None else boxes[part], None if masks is None else masks[part], lost[part])
 
 
 def check_untimed(fault: Fault) -> None:

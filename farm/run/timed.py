@@ -98,10 +98,14 @@ class TimedStream(FromSources):
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield batches of at most this many instances, from the start."""
+        return self._batches(self._stretches(self._together(size)), size)
+
+    def _stretches(self, size: int) -> Iterator[Rows]:
+        """Yield runs of this many rows, until the stream ends."""
         left = self._length
         for rows in _regrouped(self._scene.rows(), size):
             now = rows if left is None else rows.part(0, left)
-            yield self._sources.batch(now)
+            yield now
             if left is not None:
                 left -= len(now)
                 if left <= 0:

@@ -16,6 +16,7 @@ from farm.api import (
     ArrayImages,
     Component,
     Context,
+    ImageHashes,
     NoCache,
     Split,
     State,
@@ -31,8 +32,10 @@ from farm.store.identity.loaded import loaded_identity, surroundings
 from farm.store.plain_arrays import pack, unpack
 
 KIND: Final = "workloads"
-FORMAT = 1
+FORMAT = 2
 COLUMNS: Final = ("labels", "ids", "groups", "boxes", "masks")
+_COPIES, _EXACT = "copies", "exact"
+"""Hashes of images, an array of bytes each: an entry's checksum says that the images are those."""
 
 
 class NotKept(Exception):  # noqa: N818 - no error: what was to be kept is made all the same
@@ -114,6 +117,8 @@ def _packed(workload: Workload) -> State:
         if not isinstance(split.images, ArrayImages):
             raise NotKept(f"the images of its split '{split.name}' are not in memory")
         arrays[f"{part} images"] = split.images.array
+        arrays[f"{part} {_COPIES}"] = np.frombuffer(b"".join(split.hashes.copies), np.uint8)
+        arrays[f"{part} {_EXACT}"] = np.frombuffer(split.hashes.exact, np.uint8)
         for column in COLUMNS:
             if (values := getattr(split, column)) is not None:
                 arrays[f"{part} {column}"] = values
@@ -147,4 +152,6 @@ def _split(name: str, arrays: Mapping[str, NDArray[Any]]) -> Split:
         if said.startswith("condition ")
     }
     columns: dict[str, Any] = {column: arrays.get(column) for column in COLUMNS}
-    return Split(name, ArrayImages(np.asarray(arrays["images"])), **columns, conditions=conditions)
+    split = Split(name, ArrayImages(np.asarray(arrays["images"])), **columns, conditions=conditions)
+    copies = arrays[_COPIES].reshape(len(split), -1)
+    return split.with_hashes(ImageHashes([row.tobytes() for row in copies], arrays[_EXACT].tobytes()))

@@ -8,22 +8,32 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 PACKAGES = ("farm-testbed", "torch", "numpy", "scikit-learn", "scipy", "pandas", "pyarrow", "pillow")
+_COMMIT, _NONE_YET = "# branch.oid ", "(initial)"
+"""How git begins the line with the commit, and what that says in a repository without any."""
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str | None]:
     """Return the version of Python and of each package; None where it is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    return found
+    from farm.registry import installed  # it brings pydantic, which not everybody needs who imports this
+
+    known = {package: _version(package, installed()) for package in packages}
+    return {"python": platform.python_version(), **known}
+
+
+@lru_cache(maxsize=256)
+def _version(package: str, records: object) -> str | None:
+    """Read a version once for all runs of a process that find the same records of what is installed."""
+    del records
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def hardware() -> dict[str, Any]:
@@ -44,17 +54,14 @@ def peak_memory_bytes() -> int:
 
 def git_commit(folder: Path) -> str | None:
     """Return the commit that a folder stands at, marked `+` where files were changed; None outside git."""
+    command = ["git", "-C", str(folder), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
         return None
-    return commit + ("+" if changed else "")
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    commit = next((line.removeprefix(_COMMIT) for line in told if line.startswith(_COMMIT)), _NONE_YET)
+    changed = any(not line.startswith("#") for line in told)
+    return None if commit == _NONE_YET else commit + ("+" if changed else "")
 
 
 def _processor() -> str:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import fft
 
 from farm.api import BoolArray, FloatArray
 from farm.workloads.sign_scenes import BACKDROP_SIZE, FACE_REACH, Pixels, Scene
@@ -201,6 +200,8 @@ def _exposed(picture: Pixels, shots: Sequence[tuple[Scene, View]]) -> Pixels:
 
 def _blurred(picture: Pixels, views: Sequence[View]) -> Pixels:
     """Blur every picture by its own defocus and motion, in the frequency domain."""
+    from scipy import fft  # it takes longer to import than signs that are in the cache to read
+
     side = CROP_SIZE + 2 * _PAD
     padded = np.pad(picture, ((0, 0), (_PAD, _PAD), (_PAD, _PAD), (0, 0)), "edge")
     down = np.fft.fftfreq(side).astype(np.float32)[:, None]

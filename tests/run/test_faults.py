@@ -160,16 +160,24 @@ def test_large_images_are_attacked_fewer_at_a_time():
     assert [chunk_size((3, side, side)) for side in (8, 32, 64, 224, 4000)] == [256, 256, 256, 27, 1]
 
 
-def test_cheap_faults_are_made_batch_by_batch_and_not_kept(folder):
+@pytest.mark.parametrize(("size", "applied"), [(1, [32, 64]), (16, [32, 64]), (80, [64, 32])])
+def test_cheap_faults_are_made_some_images_at_once_whatever_the_batches_and_not_kept(folder, size, applied):
     class Cheap(Leaning):
         uses_classifier = False
 
     fault = Cheap()
     stream = Small(folder).stream(fault, order="sequential")
     assert not stream.uses_classifier
-    whole(stream, 32)
-    assert [len(ids) for ids in fault.applied] == [32, 32, 32]
+    assert {len(batch) for batch in stream.batches(size)} <= {size, 32}
+    assert [len(ids) for ids in fault.applied] == applied  # after 96 ID images, 64 or 80 at once
     assert not (folder / "faults").exists()
+
+
+def test_an_attack_over_time_is_applied_batch_by_batch():
+    fault = Leaning()
+    stream = Small(NoCache()).stream(fault, order={"name": "onset", "at": 0}, length=12)
+    assert [len(batch) for batch in stream.batches(5)] == [5, 5, 2]
+    assert [len(ids) for ids in fault.applied] == [5, 5, 2]
 
 
 def test_several_attacks_and_what_is_done_everywhere_keep_their_places(folder):

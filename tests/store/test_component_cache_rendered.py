@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,19 @@ def test_what_is_found_is_what_was_rendered(context: Context) -> None:
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
         assert its.masks is None
+
+
+def test_what_is_found_is_not_hashed_image_by_image_again(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = load_workload(Stripes(), context)
+    with monkeypatch.context() as patch:
+        patch.setattr("farm.api.data.image_digests", None)
+        again = load_workload(Stripes(), context)
+        known = [split.hashes for split in again.splits]
+    assert known == [split.hashes for split in first.splits]
+    assert again.content_hash == first.content_hash
+    assert replace(again.test, images=again.train.images).digests == first.train.digests
 
 
 def test_signs_are_rendered_once_for_all_testbeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,21 @@ def test_a_new_file_that_nobody_added_marks_nothing(repository):
     assert provenance.git_commit(repository) == clean
 
 
+def test_before_the_first_commit_there_is_none(tmp_path):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert provenance.git_commit(tmp_path) is None
+
+
+def test_versions_are_read_once_for_as_long_as_the_same_is_installed(monkeypatch):
+    read = []
+    monkeypatch.setattr(provenance, "version", lambda name: read.append(name) or str(len(read)))
+    monkeypatch.setattr("farm.registry.installed", lambda: ("before",))
+    first = provenance.versions(["numpy"])
+    assert (provenance.versions(["numpy"]), read) == (first, ["numpy"])
+    monkeypatch.setattr("farm.registry.installed", lambda: ("after",))
+    assert provenance.versions(["numpy"])["numpy"] == "2"
+
+
 def test_outside_version_control_there_is_no_commit(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert provenance.git_commit(tmp_path) is None

@@ -100,14 +100,22 @@ class _Followed:
 
 def _among(places: Iterable[str], tops: Collection[str]) -> dict[str, list[str]]:
     """Return what in folders an import of these names may find; results of runs come and go there."""
-    found = {}
-    for place in places:
-        try:
-            names = os.listdir(place)  # noqa: PTH208
-        except OSError:
-            names = []
-        found[place] = sorted([name for name in names if name.partition(".")[0] in tops])
+    found, wanted = {}, frozenset(tops)
+    for place, state in states_of(dict.fromkeys(places)).items():
+        look = _looked_for if settled([state]) else _looked_for.__wrapped__
+        found[place] = [*look(place, wanted, state)]
     return found
+
+
+@lru_cache(maxsize=1024)
+def _looked_for(place: str, tops: frozenset[str], state: State | None) -> tuple[str, ...]:
+    """List a folder once for as long as its state is the same."""
+    del state
+    try:
+        names = os.listdir(place)  # noqa: PTH208
+    except OSError:
+        names = []
+    return tuple(sorted([name for name in names if name.partition(".")[0] in tops]))
 
 
 _KNOWN: dict[str, _Followed] = {}

@@ -106,8 +106,8 @@ class Odin(ToldByOutputs):
         """Return the sign, pixel by pixel, that raises the confidence in the predicted class."""
         with torch.enable_grad():
             logits = self.classifier.differentiable(pixels)
-        # The derivative of log p of the likeliest class by the logits: 1 there, less p everywhere. Said so, it
-        # takes none of autograd's steps.
+        # The derivative of log p of the likeliest class by the logits: 1 there, less p everywhere. Said so,
+        # it takes none of autograd's steps.
         plain = logits.detach()
         towards = torch.softmax(plain / self._temperature, dim=1).neg_()
         ones = torch.ones((len(plain), 1), device=plain.device, dtype=plain.dtype)

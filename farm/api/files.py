@@ -67,8 +67,8 @@ def files_were_closed() -> bool:
     """
     if _KEPT_OPEN:
         try:
-            # What else may have come to bear its number blocks. This takes a fifth of the time of a full look,
-            # and is asked after each score.
+            # What else may have come to bear its number blocks. To ask that takes a fifth of a full look,
+            # and this is asked after each score.
             if not os.get_blocking(_KEPT_OPEN[0]):
                 return False
         except OSError:

@@ -227,7 +227,8 @@ class Monitor(Component, ABC):
     def explain(self, observation: Observation) -> list[Explanation]:
         """Say of each instance why it has its score."""
         observation = self._view(observation)
-        singly = [observation.take(slice(i, i + 1)) for i in range(len(observation))]
+        n = len(observation)
+        singly = [observation] if n == 1 else [observation.take(slice(i, i + 1)) for i in range(n)]
         return [self._call("in explain", self._explain, one) for one in singly]
 
     def plane(self, observation: Observation) -> Plane | None:

@@ -143,6 +143,8 @@ class Guard:
         self.notes: tuple[str, ...] = ()
         """What to know of its decisions: what differs between here and where it was fitted and may change
         scores, and after a call without a track, who missed it."""
+        self._needs = monitor.needs
+        self._layers = self._needs.observed
         self._limit = ThreadLimit(threads)
         self._turn = RLock()
         """Whose turn it is, among all sessions too: they share the network's hooks and a limit of threads."""
@@ -261,7 +263,7 @@ class Guard:
         check_choice("explain", explain, ("all", "cancelled", "none"))
         inputs, single = as_inputs(image, self.shape)
         tracks = as_tracks(track, len(inputs))
-        size = 1 if self.monitor.needs.order else BATCH
+        size = 1 if self._needs.order else BATCH
         decisions: list[Decision] = []
         with self._turn, self._limit.held(), self.code:
             if track is None and not self._noted:
@@ -323,37 +325,40 @@ class Guard:
         self.restart()
 
     def _decide(self, inputs: Sequence[Input], track: StrArray | None, explain: str) -> list[Decision]:
-        images = np.stack([one.image for one in inputs])  # a copy: what the caller has may change later
-        ids = np.arange(self._seen, self._seen + len(images)).astype(str)
-        self._seen += len(images)
-        needs = self.monitor.needs
+        images = np.array([one.image for one in inputs])  # a copy: what the caller has may change later
+        n = len(images)
+        ids = np.array([str(number) for number in range(self._seen, self._seen + n)])
+        self._seen += n
         start = time.perf_counter_ns()
-        seen = self.classifier.observe(images, needs.observed, ids=ids, track=track, members=needs.members)
+        members = self._needs.members
+        seen = self.classifier.observe(images, self._layers, ids=ids, track=track, members=members)
         elapsed = time.perf_counter_ns() - start
         verdict = self.monitor.judge(seen)
         cancelled = cancelled_by(self.policy, verdict, seen)
         labels = labels_by(self.fallback, cancelled, seen, verdict.alarms)
         classes = self.classifier.classes
-        thresholds = np.broadcast_to(verdict.thresholds, len(images))
+        given = verdict.thresholds
+        thresholds = given.tolist() if isinstance(given, np.ndarray) else [given] * n
+        columns = verdict.alarms, cancelled, labels, seen.predicted, seen.confidence, verdict.scores
+        rows = zip(*(column.tolist() for column in columns), thresholds, strict=True)
         decisions = []
-        for i in range(len(images)):
-            alarm, off = bool(verdict.alarms[i]), bool(cancelled[i])
+        for i, (alarm, off, decided, predicted, confidence, score, threshold) in enumerate(rows):
             told = explain == "all" or (explain == "cancelled" and (alarm or off))
             explanation = self._explain(seen, i) if told else Explanation()
-            label = None if labels[i] < 0 else classes[labels[i]]
+            label = None if decided < 0 else classes[decided]
             decisions.append(
                 Decision(
                     accepted=not off,
                     label=label,
-                    predicted=classes[seen.predicted[i]],
-                    confidence=float(seen.confidence[i]),
-                    score=float(verdict.scores[i]),
-                    threshold=float(thresholds[i]),
+                    predicted=classes[predicted],
+                    confidence=confidence,
+                    score=score,
+                    threshold=threshold,
                     alarm=alarm,
                     why=self._why(alarm, off, label, explanation),
                     explanation=explanation,
-                    classifier_time_us=elapsed / 1e3 / len(images),
-                    monitor_time_us=verdict.nanoseconds / 1e3 / len(images),
+                    classifier_time_us=elapsed / 1e3 / n,
+                    monitor_time_us=verdict.nanoseconds / 1e3 / n,
                     notes=inputs[i].notes,
                 )
             )
@@ -361,7 +366,8 @@ class Guard:
 
     def _explain(self, seen: Observation, i: int) -> Explanation:
         try:
-            (explanation,) = self.monitor.explain(seen.take(slice(i, i + 1)))
+            one = seen if len(seen) == 1 else seen.take(slice(i, i + 1))
+            (explanation,) = self.monitor.explain(one)
         except FarmError as error:  # the decision stands, whether or not somebody can say why
             return Explanation(reason=f"not explained: {error}")
         return explanation

@@ -81,7 +81,7 @@ def as_input(image: AnyImage, shape: Shape, name: str) -> Input:
     if found is not None:
         pixels, notes = found
         # In the order of memory that workloads have: sums in single precision depend on it.
-        return Input(np.ascontiguousarray(pixels).astype(np.float32) / np.float32(255), notes)
+        return Input(np.divide(pixels, 255, dtype=np.float32, order="C"), notes)
     array = np.asarray(image)
     if array.dtype != np.float32:
         raise DataError(f"{name}: an array of {array.dtype}; expected uint8, or float32 in [0, 1]")
@@ -106,6 +106,8 @@ def _pixels(image: AnyImage, shape: Shape) -> tuple[NDArray[np.uint8], tuple[str
                 f"an array of {_by(array.shape)} in uint8; expected H x W x C with 1 or 3 channels, or H x "
                 "W, for one image; N x H x W x C for a batch"
             )
+        if array.shape == (*shape[1:], shape[0]):  # as it is to be, so that there is nothing to resize
+            return array.transpose(2, 0, 1), ()
         image = Image.fromarray(np.ascontiguousarray(array[:, :, 0] if array.shape[2:] == (1,) else array))
     check_form(image)
     pixels = to_pixels(image, shape, Layout(shape[1:], shape[0]))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
@@ -22,26 +23,47 @@ class ThreadLimit:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._controller: ThreadpoolController | None = None
+        self._found: list[_Threads] | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Limit torch, BLAS and OpenMP, and give back what was set before."""
-        there = importlib.util.find_spec("torch") is not None
-        if there:
-            import torch  # before anything is limited: it reads the environment, too
-        if self._controller is None:
-            self._controller = ThreadpoolController()
-        with self._controller.limit(limits=self._threads), _for_later(self._threads):
-            if not there:
-                yield
-                return
-            before = torch.get_num_threads()
-            torch.set_num_threads(self._threads)
-            try:
-                yield
-            finally:
-                torch.set_num_threads(before)
+        if self._found is None:
+            self._found = _libraries()
+        said = os.environ.get(_VARIABLE)
+        if said != str(self._threads):
+            os.environ[_VARIABLE] = str(self._threads)
+        # Mostly there is nothing to do: whoever asks often has set it before.
+        changed = [(pool, n) for pool in self._found if (n := pool.get()) != self._threads]
+        for pool, _ in changed:
+            pool.set(self._threads)
+        try:
+            yield
+        finally:
+            for pool, before in changed:
+                pool.set(before)
+            if said is None:
+                os.environ.pop(_VARIABLE, None)
+            elif said != str(self._threads):
+                os.environ[_VARIABLE] = said
+
+
+class _Threads(NamedTuple):
+    """How a library tells and takes its number of threads."""
+
+    get: Callable[[], int]
+    set: Callable[[int], object]
+
+
+def _libraries() -> list[_Threads]:
+    """Return all that are loaded, and torch."""
+    own = []
+    if importlib.util.find_spec("torch") is not None:
+        import torch  # before anything is limited: it reads the environment, too
+
+        own = [_Threads(torch.get_num_threads, torch.set_num_threads)]
+    found = ThreadpoolController().lib_controllers
+    return [_Threads(one.get_num_threads, one.set_num_threads) for one in found] + own
 
 
 @contextmanager
@@ -53,17 +75,3 @@ def limited_threads(threads: int) -> Iterator[None]:
     """
     with ThreadLimit(threads).held():
         yield
-
-
-@contextmanager
-def _for_later(threads: int) -> Iterator[None]:
-    """Limit libraries that are not loaded yet, such as those that only a monitor's fit imports."""
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = str(threads)
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(_VARIABLE, None)
-        else:
-            os.environ[_VARIABLE] = before

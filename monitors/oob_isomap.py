@@ -120,8 +120,9 @@ class _Embedding:
     """One class's ISOMAP as arrays. Projecting is scikit-learn's, folded into one matrix product."""
 
     def __init__(self, k: int, points: Points, geodesic: Points, weights: Points, offset: Points) -> None:
-        self._points, self._geodesic, self._weights, self._offset = points, geodesic, weights, offset
-        self._squares = (points**2).sum(axis=1)
+        self._points, self._geodesic, self._offset = points, geodesic, offset
+        self._half = weights * np.float32(-0.5)
+        self._squares = (points**2).sum(axis=1) / np.float32(2)
         self._k = min(k, len(points) - 1)
 
     def project(self, features: Points) -> Points:
@@ -130,12 +131,14 @@ class _Embedding:
             return self._project(features)
 
     def _project(self, features: Points) -> Points:
-        to_points = self._squares - 2 * (features @ self._points.T) + (features**2).sum(axis=1)[:, None]
-        near = np.argpartition(to_points, self._k - 1, axis=1)[:, : self._k]
+        # Half the squared distances, but for |f|^2, which is the same to all points: only their order counts.
+        to_points = self._squares - features @ self._points.T
+        near = to_points.argpartition(self._k - 1, axis=1)[:, : self._k]
         # The short way once more, without the cancellation that the squared form suffers near zero.
-        direct = np.sqrt(((features[:, None] - self._points[near]) ** 2).sum(axis=2))
+        apart = features[:, None] - self._points[near]
+        direct = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
         along = (self._geodesic[near] + direct[:, :, None]).min(axis=1)
-        projected: Points = (-0.5 * along**2) @ self._weights + self._offset
+        projected: Points = np.square(along) @ self._half + self._offset
         return projected
 
 

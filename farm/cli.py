@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         monitors.add_own,
         judging.add_looking,
         monitors.add_catalogue,
+        running.add_bench,
     ):
         add(commands)
     return parser

@@ -23,6 +23,8 @@ from monitors._layer import LayerMonitor
 Points = NDArray[np.float32]
 SHORTEST = 1e-10
 """A feature vector shorter than this has no direction to speak of."""
+ROWS = 128
+"""So many instances are compared with all points at once: more would only wander through the memory."""
 SHOWN = 5
 """So many of the nearest training images are told."""
 

@@ -18,7 +18,7 @@ from farm.api import (
     State,
     collect,
 )
-from monitors._neighbours import Nearest, directions, directions_of, lengths
+from monitors._neighbours import ROWS, Nearest, directions, directions_of, lengths
 from monitors._reasons import heaviest
 from monitors.free_energy import free_energy, peak_of
 
@@ -58,6 +58,12 @@ class NearestNeighbours(Nearest):
 
     def _score(self, observation: Observation) -> Features:
         own = directions_of(observation, self._layer)
+        parts = [own[start : start + ROWS] for start in range(0, len(own), ROWS)]
+        return (
+            self._farness(own) if len(parts) < 2 else np.concatenate([self._farness(part) for part in parts])
+        )
+
+    def _farness(self, own: FloatArray) -> FloatArray:
         alike = own.astype(np.float32) @ self._bank.T
         place = alike.shape[1] - self._count
         kth = np.argpartition(alike, place, axis=1)[:, place]

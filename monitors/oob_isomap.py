@@ -125,12 +125,9 @@ class _Embedding:
         self._squares = (points**2).sum(axis=1) / np.float32(2)
         self._k = min(k, len(points) - 1)
 
+    # Absurdly large values overflow to infinity, which is outside of every box, as it should be.
+    @np.errstate(over="ignore", invalid="ignore")
     def project(self, features: Points) -> Points:
-        # Absurdly large values overflow to infinity, which is outside of every box, as it should be.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._project(features)
-
-    def _project(self, features: Points) -> Points:
         # Half the squared distances, but for |f|^2, which is the same to all points: only their order counts.
         to_points = self._squares - features @ self._points.T
         near = to_points.argpartition(self._k - 1, axis=1)[:, : self._k]

@@ -428,7 +428,7 @@ def closing(value):
     """Close a file that is somebody else's, as whoever closes all does."""
 
     def body(*_):
-        os.close(files._KEPT_OPEN[0][0])
+        os.close(files._KEPT_OPEN[0])
         return value
 
     return body

@@ -14,7 +14,8 @@ from scipy.special import logsumexp, softmax
 
 from farm.api import FunctionClassifier
 from farm.errors import ParameterError, RequirementError
-from monitors.logit_scores import Energy, Entropy, GeneralisedEntropy, LogitMonitor, Margin, MaxLogit
+from monitors._logits import LogitMonitor
+from monitors.logit_scores import Energy, Entropy, GeneralisedEntropy, Margin, MaxLogit
 from tests.wording import refused
 
 LOGITS = arrays(np.float64, (3, 5), elements=st.floats(-30, 30, width=32))

@@ -252,3 +252,31 @@ def add_cache(commands: Commands) -> None:
     prune.add_argument("--kind", metavar="K", help="only of this kind, as `farm cache` calls it")
     prune.add_argument("--dry-run", action="store_true", help="only tell what would be removed")
     formatted(prune, ("table", "json"))
+
+
+def add_bench(commands: Commands) -> None:
+    """Add `farm bench`."""
+    bench = command(
+        commands, "bench", "farm.commands.bench:bench", "measure what watching costs on this machine"
+    )
+    bench.description = (
+        "Measure what monitors, engines, guards, faults and runs cost here: each as a ratio to the network's "
+        "bare forward pass, or to what else the case names, both run in turn. The first time it trains a "
+        "small network."
+    )
+    bench.add_argument(
+        "--only",
+        nargs="+",
+        metavar="PART",
+        choices=("watching", "gradients", "guard", "stream", "large", "peers", "runs"),
+        help="measure these parts alone: watching, gradients, guard, stream, large, peers, runs",
+    )
+    bench.add_argument("--rounds", type=int, default=40, metavar="N", help="blocks a case (default: 40)")
+    bench.add_argument(
+        "--large",
+        default="torchvision.models:resnet50",
+        metavar="FACTORY",
+        help="what makes the large network, for 224 x 224 images and 1,000 classes (default: %(default)s)",
+    )
+    bench.add_argument("--quiet", action="store_true", help="show no progress")
+    formatted(bench, ("table", "json"))

@@ -93,6 +93,11 @@ class ResNet50(nn.Module):
         return self.fc(x.mean(dim=(2, 3)))
 
 
+def resnet50() -> ResNet50:
+    """Make one as `farm bench --large benchmarks.large_networks:resnet50` asks for."""
+    return ResNet50(1000)
+
+
 class RandomImages:
     """Images of noise, made when they are read: they take no memory."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -75,6 +76,8 @@ def directions_of(observation: Observation, layer: str) -> FloatArray:
 
 def lengths(rows: FloatArray) -> FloatArray:
     """Return the length of each row."""
+    if len(rows) == 1:
+        return np.array([math.sqrt(rows[0].dot(rows[0]))])
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 

@@ -299,13 +299,14 @@ class Monitor(Component, ABC):
             raise ComponentFailure(
                 f"monitor '{self.name}' returned what is no array of numbers: {one_line(error)}"
             ) from error
-        if result.shape != (len(observation),):
+        if result.shape != observation.predicted.shape:
             raise ComponentFailure(
                 f"monitor '{self.name}' returned scores of shape {result.shape}; "
                 f"expected {(len(observation),)}: one an instance"
             )
         # Adding up is one step instead of two; what overflows so is looked at again.
-        if not math.isfinite(np.add.reduce(result)) and not np.isfinite(result).all():
+        total = result[0] if len(result) == 1 else np.add.reduce(result)
+        if not math.isfinite(total) and not np.isfinite(result).all():
             i = int(np.flatnonzero(~np.isfinite(result))[0])
             raise ComponentFailure(
                 f"monitor '{self.name}' returned the score {result[i]} for instance {i}; "

@@ -142,11 +142,14 @@ class GraphClassifier(NetworkClassifier):
     def _run(self, images: Tensor, values: Sequence[str] = ()) -> list[Tensor]:
         """Return the answers in the workload's order, and then each of these values."""
         ready = self._preprocessing(images.to(self._device))
-        parts = [
-            [value[:n] for value in self._graph.run(part, values)]
-            for part, n in in_batches(ready, self._batch)
-        ]
-        found = parts[0] if len(parts) == 1 else [torch.cat(one) for one in zip(*parts, strict=True)]
+        if self._batch is None:
+            found = self._graph.run(ready, values)
+        else:
+            parts = [
+                [value[:n] for value in self._graph.run(part, values)]
+                for part, n in in_batches(ready, self._batch)
+            ]
+            found = [torch.cat(one) for one in zip(*parts, strict=True)]
         check_columns(found[0].shape, len(self.classes), self.name)
         return found if self._order is None else [found[0][:, self._order], *found[1:]]
 

@@ -103,11 +103,8 @@ def check_input(
     return declared[0]
 
 
-def in_batches(images: Tensor, fixed: int | None) -> Iterator[tuple[Tensor, int]]:
+def in_batches(images: Tensor, fixed: int) -> Iterator[tuple[Tensor, int]]:
     """Cut a batch into those of a program's fixed size, the last one filled up; with how many count."""
-    if fixed is None:
-        yield images, len(images)
-        return
     for start in range(0, max(len(images), 1), fixed):
         part = images[start : start + fixed]
         filling = images.new_zeros((fixed - len(part), *images.shape[1:]))

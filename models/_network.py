@@ -152,7 +152,7 @@ class NetworkClassifier(Classifier, ABC):
         if engine.name == ONNX:
             found._session = OnnxSession(graph.tobytes(), engine.layers)
         else:
-            found._session = CompiledSession(self._program(engine.layers, shape), engine.layers)
+            found._session = CompiledSession(self._program(engine.layers, shape), engine.layers, shape)
         told = f"its engine '{engine.name}' was built without that layer; ask for engine: eager"
         others = dict.fromkeys(set(self.capabilities.layers) - set(engine.layers), told)
         found.capabilities = replace(self.capabilities, layers=engine.layers)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import io
 import logging
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -73,11 +74,19 @@ class OnnxSession(Session):
 
 
 class CompiledSession(Session):
-    """A program that torch compiles when it first runs."""
+    """A program compiled by torch: once for a single image, and once for any batch of the images' form."""
 
-    def __init__(self, program: torch.export.ExportedProgram, layers: Sequence[str]) -> None:
+    def __init__(
+        self, program: torch.export.ExportedProgram, layers: Sequence[str], shape: Sequence[int]
+    ) -> None:
         super().__init__(layers)
-        self._compiled = torch.compile(program.module(), dynamic=True)
+        try:
+            with _quiet():
+                self._compiled = torch.compile(program.module(), dynamic=True)
+                for n in (2, 1):
+                    self._outputs(np.zeros((n, *shape), dtype=np.float32))
+        except Exception as error:  # no compiler, and whatever else stands in its way
+            raise Unfit(f"the network cannot be compiled: {_short(error)}") from error
 
     def _outputs(self, pixels: Images) -> list[NDArray[Any]]:
         with torch.no_grad():
@@ -173,5 +182,11 @@ def _quiet() -> Iterator[None]:
 
 
 def _short(error: BaseException) -> str:
-    text = one_line(error)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    """Say in a line what stood in the way: exporters write pages."""
+    text = str(error)
+    if "data-dependent" in text:
+        return "what it does depends on the values of its images"
+    if found := re.search(r"No ONNX function found for <OpOverload\(op='([^']+)'", text):
+        return f"ONNX has nothing for its operation {found.group(1)}"
+    first = text.strip().partition("\n")[0].partition(" For more information")[0] or type(error).__name__
+    return first if len(first) <= LONGEST else f"{first[:LONGEST]}..."

@@ -183,9 +183,12 @@ def test_every_monitor_says_the_same_on_both_engines(system, name) -> None:
 @pytest.mark.parametrize(
     ("net", "why"),
     [
-        (Deciding, "onnx: the network cannot be exported: "),
+        (Deciding, "onnx: the network cannot be exported: what it does depends on the values of its images"),
         (Half, "onnx: its "),
-        (Unwritable, "onnx: the network cannot be written as ONNX: "),
+        (
+            Unwritable,
+            "onnx: the network cannot be written as ONNX: ONNX has nothing for its operation prims.be",
+        ),
         (Dropping, "onnx: it"),
     ],
 )
@@ -359,3 +362,60 @@ def test_a_guard_runs_eager_where_onnxruntime_is_missing(tmp_path) -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told.startswith("eager the network runs eager (onnxruntime cannot be imported")
+
+
+# Networks that come as files ------------------------------------------------------------------------
+
+
+def brought(folder: Path, name: str) -> Any:
+    """Return a classifier of a network's file."""
+    bed = Testbed(seed=0, folder=folder)
+    workload = bed.workload({"name": "farm.testing.fakes:TinySource"})
+    torch.manual_seed(0)
+    net = nn.Sequential(
+        nn.Flatten(), nn.Linear(192, 6), nn.ReLU(), nn.Linear(6, len(workload.classes))
+    ).eval()
+    example, path = torch.rand(2, *workload.shape), folder / "net.pt2"
+    if name == "exported":
+        sizes = {"input": {0: torch.export.Dim("n")}}
+        torch.export.save(torch.export.export(net, (example,), dynamic_shapes=sizes), path)
+    elif name == "one-size":
+        torch.export.save(torch.export.export(net, (example,)), path)
+    else:
+        torch.jit.trace(net, example).save(str(path))
+    return bed, workload, bed.classifier({"name": "exported", "path": str(path)}, workload)
+
+
+def test_an_exported_program_runs_by_another_engine_with_its_layers(tmp_path) -> None:
+    bed, workload, plain = brought(tmp_path, "exported")
+    monitor = make_or_skip("knn")
+    on = bed.on_engine(plain, workload, [monitor], engine="onnx")
+    assert (on.engine.name, on.engine.reason, on.engine.layers) == ("onnx", "", (LAST_HIDDEN,))
+    images = workload.test.images.read(np.arange(5))
+    eager, onnx = (one.observe(images, [LAST_HIDDEN]) for one in (plain, on))
+    np.testing.assert_allclose(onnx.logits, eager.logits, atol=1e-5)
+    np.testing.assert_allclose(onnx.features(LAST_HIDDEN), eager.features(LAST_HIDDEN), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("name", "why"), [("one-size", "takes batches of 2 alone"), ("script", "cannot be exported again")]
+)
+def test_a_program_that_cannot_be_exported_again_runs_eager(tmp_path, name, why) -> None:
+    bed, workload, plain = brought(tmp_path, name)
+    on = bed.on_engine(plain, workload, engine="auto")
+    assert on.engine.name == "eager"
+    assert why in on.engine.reason
+
+
+def test_what_engine_runs_is_told_by_the_command_that_fits(tmp_path, monkeypatch, capsys) -> None:
+    from farm.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("e.yaml").write_text(EXPERIMENT.replace(", engine: ENGINE", ""))
+    for engine in ("auto", "eager"):
+        assert (
+            main(["fit", "e.yaml", "--monitor", "oob", "--engine", engine, "--out", engine, "--quiet"]) == 0
+        )
+        told = capsys.readouterr().out
+        assert f"engine      {'onnx, which differs' if engine == 'auto' else 'eager'}" in told

@@ -4,18 +4,12 @@
 
 Each experiment is run once to fill a cache of its own, once more for its time, and once more with every
 Python call counted. The third is several times slower; only its counts are told.
-
-`processor` compares seconds of the processor, medians of five: a whole run, over the imports of the libraries
-that it needs and what its classifier and its monitors take of the stream. The testbed's own imports are not
-among the libraries', and the stream's are told by a run whose clock is the processor's.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,23 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 FARM = str(ROOT / "farm") + "/"
 SMALL = ("batch_size=64", "stream.length=12", "monitors=[max-softmax, knn]")
-LIBRARIES = "import " + ", ".join(
-    (
-        *("torch", "numpy", "pandas", "pyarrow.parquet", "safetensors.numpy"),
-        *("pydantic", "yaml", "rich.console", "threadpoolctl"),
-    )
-)
-COMMAND = "from farm.cli import main; raise SystemExit(main())"
-CLOCK = "import time; time.perf_counter_ns = time.process_time_ns; "
-TOLD = """
-import sys
-from farm.store.readouts import Readouts
-told = Readouts.load(sys.argv[1])
-print((told.instances.classifier_time_us.sum() + told.alarms.monitor_time_us.sum()) / 1e6)
-"""
-ROUNDS = 5
 EXPERIMENTS: dict[str, tuple[str, ...]] = {
-    "quickstart": (),
     "quickstart in batches of 64": ("batch_size=64",),
     "twelve images, two monitors": SMALL,
 }
@@ -68,44 +46,21 @@ def main() -> None:
 def measured(settings: tuple[str, ...]) -> dict[str, Any]:
     """Run one experiment three times, its cache empty at first."""
     with tempfile.TemporaryDirectory() as folder:
-        whole = ["run", "quickstart", "--quiet"]
+        run = ["run", "quickstart", "--quiet", "--readouts-only"]
         for setting in settings:
-            whole += ["--set", setting]
-        run = [*whole, "--readouts-only"]
+            run += ["--set", setting]
         environment = {
             "FARM_CACHE": f"{folder}/cache",
             "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": str(ROOT),
-            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
         }
         ask = {"env": environment, "cwd": folder, "check": True, "capture_output": True, "text": True}
-        python = [sys.executable, "-P", "-c"]
-        farm = [*python, COMMAND]
+        farm = [sys.executable, "-P", "-c", "from farm.cli import main; raise SystemExit(main())"]
         subprocess.run([*farm, *run, "--out", "first"], **ask)
         subprocess.run([*farm, *run, "--out", "second", "--timing", "timing.json"], **ask)
         count = [sys.executable, "-P", str(Path(__file__).resolve()), "--count", *run, "--out", "third"]
         calls = json.loads(subprocess.run(count, **ask).stdout.splitlines()[-1])
-        rounds = []
-        for number in range(ROUNDS):
-            took = processor([*farm, *whole, "--out", f"whole-{number}"], ask)
-            subprocess.run([*python, CLOCK + COMMAND, *run, "--out", f"clock-{number}"], **ask)
-            passes = float(subprocess.run([*python, TOLD, f"clock-{number}"], **ask).stdout)
-            imports = processor([*python, LIBRARIES], ask)
-            rounds.append([took, imports, passes, took / (imports + passes)])
-        medians = map(statistics.median, zip(*rounds, strict=True))
-        return {
-            "timing": json.loads(Path(folder, "timing.json").read_text("utf-8")),
-            "processor": dict(zip(("run_s", "imports_s", "passes_s", "ratio"), medians, strict=True)),
-            "calls": calls,
-        }
-
-
-def processor(command: list[str], ask: dict[str, Any]) -> float:
-    """Run a command, and return the seconds of the processor that it and its processes took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, **ask)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return {"timing": json.loads(Path(folder, "timing.json").read_text("utf-8")), "calls": calls}
 
 
 def counted(arguments: list[str]) -> dict[str, int]:

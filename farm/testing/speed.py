@@ -211,6 +211,7 @@ class SpeedCases:
         beside = bare(self._network, alone)
         yield Case("peer: scikit-learn's Isomap.transform", partial(isomap.transform, features[:1]), beside)
         yield from self._pytorch_ood(seen, beside)
+        yield self._imagecorruptions()
 
     def _pytorch_ood(self, seen: Observation, beside: Run) -> Iterator[Case | Cost]:
         import torch
@@ -225,6 +226,18 @@ class SpeedCases:
         for name in ("MaxSoftmax", "EnergyBased"):
             score = getattr(detectors, name)(None).predict_logits
             yield Case(f"peer: pytorch-ood {name}", partial(_after, beside, partial(score, logits)), beside)
+
+    def _imagecorruptions(self) -> Case | Cost:
+        name = "peer: imagecorruptions gaussian_noise, over ours in batches"
+        try:
+            corrupt = importlib.import_module("imagecorruptions").corrupt
+        except Exception as error:  # noqa: BLE001 - it needs an old setuptools
+            return Cost(name, None, why=f"it cannot be imported: {one_line(error)}")
+        pixels = [(image.transpose(1, 2, 0) * 255).astype(np.uint8) for image in self._images]
+        rule = registry.faultload("gaussian-noise")
+        ids, none = self._workload.test.ids[:BATCH], np.zeros(BATCH, dtype=np.int64)
+        ours = partial(rule.apply, self._images, none, ids, np.full(BATCH, 3.0))
+        return Case(name, lambda: [corrupt(image, 3, "gaussian_noise") for image in pixels], ours)
 
     def _large(self) -> Iterator[Case]:
         split = partial(_random_split, (3, 224, 224), 1000)

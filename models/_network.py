@@ -25,10 +25,11 @@ from farm.api import (
     Images,
     RawOutputs,
     State,
+    check_engine,
     engine_versions,
     missing_for,
 )
-from farm.errors import DataError, RequirementError
+from farm.errors import DataError
 from models.engines import (
     CompiledSession,
     OnnxSession,
@@ -95,9 +96,8 @@ class NetworkClassifier(Classifier, ABC):
             return self
         if (name := ONNX if requested == AUTO else requested) == EAGER:
             return self._on(Engine(EAGER, requested))
+        check_engine(requested)
         if lacking := missing_for(name):
-            if requested != AUTO:
-                raise RequirementError(f"engine '{requested}' cannot be used: {lacking}")
             return self._on(Engine(EAGER, requested, reason=lacking))
         engine = Engine(name, name, layers=tuple(sorted(set(layers))), versions=engine_versions(name))
         key = {

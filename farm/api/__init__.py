@@ -55,6 +55,7 @@ from farm.api.engine import (
     OWN,
     Engine,
     EngineName,
+    check_engine,
     engine_versions,
     missing_for,
 )
@@ -180,6 +181,7 @@ __all__ = [
     "change_of",
     "check_choice",
     "check_disjoint",
+    "check_engine",
     "check_images",
     "check_labels",
     "check_number",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeAlias
 
+from farm.errors import RequirementError
+
 EngineName: TypeAlias = Literal["auto", "eager", "compiled", "onnx"]
 AUTO, EAGER, COMPILED, ONNX = "auto", "eager", "compiled", "onnx"
 ENGINES = (AUTO, EAGER, COMPILED, ONNX)
@@ -70,6 +72,12 @@ def engine_versions(engine: str) -> dict[str, str | None]:
         except PackageNotFoundError:
             found[package] = None
     return found
+
+
+def check_engine(engine: str) -> None:
+    """Raise where an engine that is asked for by name lacks something here."""
+    if engine != AUTO and (lacking := missing_for(engine)):
+        raise RequirementError(f"engine '{engine}' cannot be used: {lacking}")
 
 
 def missing_for(engine: str) -> str:

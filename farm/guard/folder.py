@@ -49,6 +49,7 @@ from farm.store import provenance
 from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
 from farm.store.plain_arrays import read_npz
 from farm.store.records import Form, read_record
+from farm.store.run_form import EngineForm
 from farm.store.threads import limited_threads
 
 SCHEMA = 1
@@ -74,15 +75,6 @@ class ComponentForm(Form):
     name: str
     parameters: dict[str, Any]
     owner: OwnerForm | None
-
-
-class EngineForm(Form):
-    """What ran a network when its monitor was fitted."""
-
-    name: str
-    requested: str
-    max_diff: float | None
-    reason: str
 
 
 class ClassifierForm(ComponentForm):

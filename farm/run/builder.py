@@ -23,6 +23,7 @@ from farm.api import (
     Policy,
     Schedule,
     WorkloadSource,
+    check_engine,
 )
 from farm.config.experiment import ComponentSpec, Experiment, FaultSpec, MonitorSpec, OrderSpec, rule_for
 from farm.config.explaining import explain
@@ -129,6 +130,8 @@ def attempt(
     workload: WorkloadSource | None = made("workload", make_named, "workload", experiment.workload)
     classifier: ModelSource | None = made("classifier", make_named, "model", experiment.classifier)
     made("classifier", _check_files, classifier, context)
+    if engine := experiment.classifier.engine:
+        made("classifier.engine", check_engine, engine)
     several = len(experiment.faultload) > 1
     faults = [
         made(f"faultload.{number}" if several else "faultload", planned_fault, fault)

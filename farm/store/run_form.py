@@ -21,6 +21,21 @@ class NameForm(Form):
     digest: str | None = None
 
 
+class EngineForm(Form):
+    """What ran a network."""
+
+    name: str
+    requested: str
+    max_diff: float | None
+    reason: str
+
+
+class ClassifierForm(NameForm):
+    """A classifier, and what ran it."""
+
+    engine: EngineForm | None = None
+
+
 Number: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 
 
@@ -133,7 +148,7 @@ class RunForm(SurroundingsForm):
     threads: int | None = None
     seconds: float | None = None
     workload: WorkloadForm | None = None
-    classifier: NameForm | None = None
+    classifier: ClassifierForm | None = None
     classes: list[str] | None = None
     monitors: Sequence[MonitorForm] | None = None
     experiment: dict[str, Any] | None = None

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from farm.api import LAST_HIDDEN, Engine, FunctionClassifier, NoCache, engine_versions
 from farm.api import engine as engine_module
-from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError
+from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, RequirementError
 from farm.run.fitting import fit_monitors
 from farm.run.testbed import Testbed
 from farm.store.cache import DiskCache
@@ -227,6 +227,19 @@ def test_without_the_packages_auto_is_eager_and_onnx_an_error(monkeypatch) -> No
     )
     with refused(RequirementError):
         classifier().on_engine("onnx", (), IMAGES, NoCache())
+
+
+def test_an_engine_that_cannot_be_used_is_told_before_anything_is_trained(monkeypatch, tmp_path) -> None:
+    from farm.config.experiment import parse_experiment
+    from farm.run.builder import build
+
+    monkeypatch.setitem(engine_module.PACKAGES, "onnx", ("no-such-package",))
+    values = {"name": "e", "workload": "digits", "monitors": ["oob"]}
+    build(parse_experiment({**values, "classifier": {"name": "lenet", "engine": "auto"}}, "e.yaml"))
+    with refused(RequirementError):
+        build(parse_experiment({**values, "classifier": {"name": "lenet", "engine": "onnx"}}, "e.yaml"))
+    with refused(ExperimentError):
+        parse_experiment({**values, "classifier": {"name": "lenet", "engine": "fast"}}, "e.yaml")
 
 
 # When one is built anew -------------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ def _environment(found: Findings) -> Markup | None:
 def _surroundings(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = [(name, str(value)) for name, value in (run.get("versions") or {}).items() if value is not None]
     found += [(name, str(value)) for name, value in (run.get("hardware") or {}).items() if value is not None]
+    if engine := (run.get("classifier") or {}).get("engine"):
+        found.append(("engine", engine["name"] + (f" ({engine['reason']})" if engine["reason"] else "")))
     found += [
         (title, str(run[key]))
         for key, title in (

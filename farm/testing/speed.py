@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,9 +115,18 @@ class SpeedCases:
 
     def __init__(self, large: str = "torchvision.models:resnet50") -> None:
         self._bed, self._factory = Testbed(seed=0), large
-        self._workload = self._bed.workload("signs")
-        self._network = self._bed.classifier("lenet", self._workload)
-        self._images = self._workload.test.images.read(np.arange(BATCH))
+
+    @cached_property
+    def _workload(self) -> Workload:
+        return self._bed.workload("signs")
+
+    @cached_property
+    def _network(self) -> Classifier:
+        return self._bed.classifier("lenet", self._workload)
+
+    @cached_property
+    def _images(self) -> Images:
+        return self._workload.test.images.read(np.arange(BATCH))
 
     def costs(self, parts: Iterable[str] = PARTS, *, rounds: int = 40) -> Iterator[Cost]:
         """Measure the cases of these parts, one after the other."""

@@ -58,6 +58,7 @@ COMMANDS = [
         f"decide guard images images/ODD.png lost-ODD --why --format {style}"
         for style in ("table", "json", "csv")
     ),
+    "bench --only large --large ODD:net --quiet",
     "status cells",
     "status cells --format json",
     "verify cells",

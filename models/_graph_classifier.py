@@ -87,9 +87,8 @@ class GraphClassifier(NetworkClassifier):
             self.lacks |= {"logits": told, "gradients": told}
         self.capabilities = Capabilities(logits=self._logits, layers=tuple(self._values), head=head)
 
-    @property
-    def digest(self) -> str:
-        """A hash of the file, of what lies beside it, and of the settings around it."""
+    def _network_digest(self) -> str:
+        """Return a hash of the file, of what lies beside it, and of the settings around it."""
         return self._digest
 
     @property
@@ -162,6 +161,8 @@ class GraphClassifier(NetworkClassifier):
         return [answers, *(values[self._values[layer]] for layer in layers)]
 
     def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
+        if self._device.type != "cpu":
+            raise Unfit(f"the program is on the device '{self._device}', and engines run on the processor")
         if self._batch is not None:
             raise Unfit(f"the program takes batches of {self._batch} alone")
         return self._preprocessing, self._graph.module(self._wanted(layers))

@@ -18,18 +18,21 @@ from torch import Tensor, nn
 from farm.api import (
     AUTO,
     EAGER,
+    ENGINES,
     ONNX,
     Cache,
     Classifier,
     Engine,
     Images,
+    Needs,
     RawOutputs,
     State,
+    check_choice,
     check_engine,
     engine_versions,
     missing_for,
 )
-from farm.errors import DataError
+from farm.errors import ComponentFailure, DataError, RequirementError
 from models.engines import (
     CompiledSession,
     OnnxSession,
@@ -38,6 +41,7 @@ from models.engines import (
     exported,
     largest_difference,
     onnx_graph,
+    unlike_any,
 )
 
 KIND = "engines"
@@ -60,8 +64,27 @@ class NetworkClassifier(Classifier, ABC):
     """
 
     engine = Engine(EAGER, EAGER)
+    _itself: Self | None = None
+    """The eager one, of a classifier on an engine."""
     _session: Session | None = None
+    _built_for = ""
+    """What the digest was when the session was made."""
     _engine_graph = NO_GRAPH
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that decides the outputs; refused where they are not what the engine runs."""
+        now = self._network_digest()
+        if self._session is not None and now != self._built_for:
+            raise ComponentFailure(
+                f"the weights of classifier '{self.name}' were changed after its engine '{self.engine.name}' "
+                "was built, which still has the old ones; ask for the engine again (on_engine)"
+            )
+        return now
+
+    @abstractmethod
+    def _network_digest(self) -> str:
+        """Return the hash as it is now."""
 
     @abstractmethod
     def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
@@ -91,25 +114,31 @@ class NetworkClassifier(Classifier, ABC):
 
     def on_engine(self, requested: str, layers: Sequence[str], images: Images, cache: Cache) -> Self:
         """Return it on another engine that gives these layers; it is checked on these images when built."""
-        if self.engine.name != EAGER and self._session is None:  # it came as what another engine runs
+        check_choice("engine", requested, ENGINES)
+        plain = self._itself or self
+        if plain.engine.name != EAGER:  # it came as what another engine runs
             super().on_engine(requested, layers, images, cache)
             return self
-        if (name := ONNX if requested == AUTO else requested) == EAGER:
-            return self._on(Engine(EAGER, requested))
         check_engine(requested)
+        if (name := ONNX if requested == AUTO else requested) == EAGER:
+            return plain._on(Engine(EAGER, requested))
         if lacking := missing_for(name):
-            return self._on(Engine(EAGER, requested, reason=lacking))
+            return plain._on(Engine(EAGER, requested, reason=lacking))
         engine = Engine(name, name, layers=tuple(sorted(set(layers))), versions=engine_versions(name))
+        plain.resolve(Needs(layers=engine.layers), f"engine '{name}'")
         key = {
             "format": FORMAT,
-            "network": self.digest,
+            "network": plain.digest,
             "engine": engine.key,
             "checked": hashlib.blake2b(np.ascontiguousarray(images).data, digest_size=16).hexdigest(),
             "threads": torch.get_num_threads(),
             "arithmetic": torch.backends.cpu.get_cpu_capability(),
         }
-        state = cache.arrays(KIND, key, lambda: self._built(engine, images).engine_state)
-        found = self.on_saved_engine(state, images.shape[1:])
+        state = cache.arrays(KIND, key, lambda: plain._built(engine, images).engine_state)
+        try:
+            found = plain.on_saved_engine(state, images.shape[1:])
+        except RequirementError:  # something else changed that its code depends on, and no key tells
+            found = plain._built(engine, images)
         found.engine = replace(found.engine, requested=requested)
         return found
 
@@ -123,22 +152,29 @@ class NetworkClassifier(Classifier, ABC):
         return {"record": told, "graph": self._engine_graph}
 
     def on_saved_engine(self, state: State, shape: Sequence[int]) -> Self:
-        """Return it on an engine that was built before; `shape` is that of an image."""
+        """Return it on an engine that was built before; it is checked on images that no workload has."""
+        plain = self._itself or self
         record = json.loads(np.asarray(state["record"], dtype=np.uint8).tobytes())
-        if record.pop("network") != self.digest:
+        if record.pop("network") != plain.digest:
             raise DataError(f"the engine that was kept is not of classifier '{self.name}' as it is now")
         engine = Engine(**{**record, "layers": tuple(record["layers"])})
-        return self._on(engine, np.asarray(state["graph"], dtype=np.uint8), shape)
+        try:
+            found = plain._on(engine, np.asarray(state["graph"], dtype=np.uint8), shape)
+            if found._session is not None:
+                largest_difference(plain.observe, found.observe, unlike_any(shape), engine.layers)
+        except Unfit as error:
+            raise RequirementError(f"engine '{engine.name}' cannot be used here: {error}") from None
+        return found
 
     def _built(self, engine: Engine, images: Images) -> Self:
         """Build an engine and check it; return it eager where that is unfit."""
         try:
-            graph = NO_GRAPH
+            graph, shape = NO_GRAPH, images.shape[1:]
             if engine.name == ONNX:
-                program = self._program(engine.layers, images.shape[1:])
-                graph = np.frombuffer(onnx_graph(program), dtype=np.uint8)
-            found = self._on(engine, graph, images.shape[1:])
-            difference = largest_difference(self.observe, found.observe, images, engine.layers)
+                graph = np.frombuffer(onnx_graph(self._program(engine.layers, shape)), dtype=np.uint8)
+            found = self._on(engine, graph, shape)
+            looked_at = np.concatenate([images, unlike_any(shape)])
+            difference = largest_difference(self.observe, found.observe, looked_at, engine.layers)
         except Unfit as error:
             return self._on(Engine(EAGER, engine.requested, reason=f"{engine.name}: {error}"))
         found.engine = replace(engine, max_diff=difference)
@@ -146,14 +182,18 @@ class NetworkClassifier(Classifier, ABC):
 
     def _on(self, engine: Engine, graph: NDArray[Any] = NO_GRAPH, shape: Sequence[int] = ()) -> Self:
         found = copy(self)
-        found.engine, found._engine_graph, found._session = engine, graph, None
+        found.engine, found._engine_graph, found._itself = engine, graph, self
         if engine.name == EAGER:
             return found
+        found._built_for = self.digest
         if engine.name == ONNX:
             found._session = OnnxSession(graph.tobytes(), engine.layers)
         else:
             found._session = CompiledSession(self._program(engine.layers, shape), engine.layers, shape)
-        told = f"its engine '{engine.name}' was built without that layer; ask for engine: eager"
+        told = (
+            f"its engine '{engine.name}' was built without that layer; name it, or the monitor, where the "
+            "engine is asked for"
+        )
         others = dict.fromkeys(set(self.capabilities.layers) - set(engine.layers), told)
         found.capabilities = replace(self.capabilities, layers=engine.layers)
         found.lacks = {**self.lacks, **others, "layers": told}

@@ -64,8 +64,11 @@ class OnnxSession(Session):
         runtime = _onnxruntime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = torch.get_num_threads(), 1
-        options.log_severity_level = 3
-        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        options.log_severity_level = 4  # what is the matter is told by the error
+        try:
+            self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its errors have no common base but this
+            raise Unfit(f"onnxruntime cannot run it: {_short(error)}") from error
         self._names = [output.name for output in self._session.get_outputs()]
 
     def _outputs(self, pixels: Images) -> list[NDArray[Any]]:
@@ -110,6 +113,8 @@ def exported(tensors: Tensors, modules: Sequence[nn.Module], images: Images) -> 
         sizes = {"images": {0: torch.export.Dim("n")}}
         with _quiet(), torch.no_grad():
             return torch.export.export(whole, (torch.from_numpy(images),), dynamic_shapes=sizes)
+    except (MemoryError, OSError):
+        raise  # not the network's, and not to be kept as if it were
     except Exception as error:  # whatever stands in the exporter's way
         raise Unfit(f"the network cannot be exported: {_short(error)}") from error
 
@@ -123,9 +128,17 @@ def onnx_graph(program: torch.export.ExportedProgram) -> bytes:
             for node in made.model.graph.all_nodes():
                 node.metadata_props.clear()  # where its author's files lie
             content: bytes = made.model_proto.SerializeToString()
+    except (MemoryError, OSError):
+        raise
     except Exception as error:
         raise Unfit(f"the network cannot be written as ONNX: {_short(error)}") from error
     return content
+
+
+def unlike_any(shape: Sequence[int]) -> Images:
+    """Return a black, a white and two random images: what becomes of such no validation image shows."""
+    noise = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
+    return np.concatenate([np.zeros((1, *shape), np.float32), np.ones((1, *shape), np.float32), noise])
 
 
 def largest_difference(eager: Observe, session: Observe, images: Images, layers: Sequence[str]) -> float:
@@ -170,15 +183,14 @@ def _apart(own: NDArray[Any], its: NDArray[Any], unit: float = 1.0) -> float:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep what exporters print about themselves from those who asked for something else."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
+    level = logging.root.manager.disable
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        logger.setLevel(logging.ERROR)
+        logging.disable(logging.ERROR)
         try:
             yield
         finally:
-            logger.setLevel(level)
+            logging.disable(level)
 
 
 def _short(error: BaseException) -> str:
@@ -186,6 +198,8 @@ def _short(error: BaseException) -> str:
     text = str(error)
     if "data-dependent" in text:
         return "what it does depends on the values of its images"
+    if "Constraints violated" in text:
+        return "what it does holds for one size of batches alone"
     if found := re.search(r"No ONNX function found for <OpOverload\(op='([^']+)'", text):
         return f"ONNX has nothing for its operation {found.group(1)}"
     first = text.strip().partition("\n")[0].partition(" For more information")[0] or type(error).__name__

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from farm.api import LAST_HIDDEN, Capabilities, Head, State
 from farm.errors import ComponentFailure, DataError, ParameterError, suggestion
 from models._network import NetworkClassifier
+from models.engines import Unfit
 
 
 class Preprocessing(nn.Module):
@@ -92,9 +93,8 @@ class TorchClassifier(NetworkClassifier):
             logits=True, layers=(*hidden, *self._parts), gradients=True, head=shown
         )
 
-    @property
-    def digest(self) -> str:
-        """A hash of weights, buffers, preprocessing, class order and the maker's version."""
+    def _network_digest(self) -> str:
+        """Return a hash of weights, buffers, preprocessing, class order and the maker's version."""
         seen = hashlib.blake2b(digest_size=16)
         for key, value in sorted(self._module.state_dict().items()):
             seen.update(key.encode())
@@ -153,6 +153,8 @@ class TorchClassifier(NetworkClassifier):
 
     def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
         del layers
+        if self._device.type != "cpu":
+            raise Unfit(f"the network is on the device '{self._device}', and engines run on the processor")
         return self._preprocessing, self._module
 
     def _hook(self, layer: str, kept: dict[str, Tensor]) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from farm.api import LAST_HIDDEN, POOLS, CollectedFeatures, IntArray, Monitor, Needs, check_choice
 
 _FIRST = np.zeros(1, dtype=np.int64)
+_FIRST.setflags(write=False)
 BLOCK = 2**23
 """So many values are taken to float64 at a time (64 MB): whole training data would not fit."""
 
@@ -73,6 +74,7 @@ def by_class(predicted: IntArray) -> ByClass:
     if len(predicted) == 1:
         return ByClass(_FIRST, [(int(predicted[0]), 0, 1)])
     order = np.argsort(predicted, kind="stable")
+    order.setflags(write=False)
     ordered = predicted[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1)).tolist()
     classes = ordered[starts].tolist()

@@ -71,7 +71,7 @@ class Nearest(LayerMonitor):
 
 def directions_of(observation: Observation, layer: str) -> FloatArray:
     """Return the directions of a layer's values, once for all monitors that ask."""
-    return observation.once("directions", observation.features(layer), directions)
+    return observation.once(directions, observation.features(layer))
 
 
 def lengths(rows: FloatArray) -> FloatArray:

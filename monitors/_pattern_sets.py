@@ -114,7 +114,13 @@ class PatternMonitor(LayerMonitor, ABC):
 
 def packed_of(observation: Observation, layer: str) -> Words:
     """Pack which of a layer's neurons are on, once for all monitors of patterns."""
-    return observation.once("packed", observation.features(layer), lambda values: packed(values > 0))
+    return observation.once(_packed_on, observation.features(layer))
+
+
+def _packed_on(values: NDArray[np.float32]) -> Words:
+    words = packed(values > 0)
+    words.setflags(write=False)
+    return words
 
 
 def packed(on: BoolArray) -> Words:

@@ -13,7 +13,7 @@ def peak_of(observation: Observation) -> Peak:
     """Look at the observed logits so, once for all monitors that do."""
     if observation.logits is None:
         raise RequirementError("logits were not observed; declare them in the monitor's needs")
-    return observation.once("peak", observation.logits, peak)
+    return observation.once(peak, observation.logits)
 
 
 def log_sum_exp(logits: NDArray[np.floating]) -> FloatArray:
@@ -37,7 +37,7 @@ def logits_of(observation: Observation) -> FloatArray:
     """Return the observed logits in float64."""
     if observation.logits is None:
         raise RequirementError("logits were not observed; declare them in the monitor's needs")
-    return observation.once("float64", observation.logits, _widened)
+    return observation.once(_widened, observation.logits)
 
 
 def _widened(logits: NDArray[np.floating]) -> FloatArray:

@@ -38,7 +38,7 @@ class Entropy(PeakMonitor):
 
     def of_peak(self, seen: Peak) -> FloatArray:
         """Return the entropy; a class without any probability adds nothing."""
-        weighed = (seen.others * seen.below).sum(axis=1)
+        weighed = (seen.others * np.where(seen.others > 0, seen.below, 0.0)).sum(axis=1)
         return np.asarray(np.log1p(seen.doubt) - weighed / (1.0 + seen.doubt))
 
 

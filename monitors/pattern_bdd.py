@@ -85,7 +85,7 @@ class PatternDiagram(PatternMonitor):
         ]
 
     def _score(self, observation: Observation) -> Features:
-        order, blocks = observation.once("by class", observation.predicted, by_class)
+        order, blocks = observation.once(by_class, observation.predicted)
         bits = packed_of(observation, self._layer)[order]
         score = np.full(len(bits), float(self._nowhere))
         for seen, first, last in blocks:

@@ -52,7 +52,7 @@ class ActivationPatterns(PatternMonitor):
 
     def _score(self, observation: Observation) -> Features:
         label = observation.predicted
-        order, blocks = observation.once("by class", label, by_class)
+        order, blocks = observation.once(by_class, label)
         bits = (packed_of(observation, self._layer) & self._mask[label])[order]
         score = np.full(len(bits), float(self._nowhere))
         for seen, first, last in blocks:

@@ -15,7 +15,7 @@ from farm.api.arrays import FloatArray, Images, IntArray, State, StrArray
 from farm.api.component import Component, check_choice
 from farm.api.context import Cache, Context
 from farm.api.data import Workload
-from farm.api.engine import AUTO, OWN, Engine
+from farm.api.engine import AUTO, ENGINES, OWN, Engine
 from farm.api.observation import (
     LAST_HIDDEN,
     NOTHING,
@@ -165,6 +165,7 @@ class Classifier(ABC):
 
         What nobody can look into has its own engine alone.
         """
+        check_choice("engine", requested, ENGINES)
         if requested not in (AUTO, self.engine.name):
             how = "by itself" if self.engine.name == OWN else f"by the engine '{self.engine.name}' alone"
             raise ParameterError(
@@ -178,7 +179,10 @@ class Classifier(ABC):
         return {}
 
     def on_saved_engine(self, state: State, shape: Sequence[int]) -> Classifier:  # noqa: ARG002
-        """Return it on an engine that `engine_state` gave; `shape` is that of an image."""
+        """Return it on an engine that `engine_state` gave; `shape` is that of an image.
+
+        One that cannot run here is a `RequirementError`, and one of another network a `DataError`.
+        """
         return self
 
     def observe(
@@ -234,7 +238,7 @@ class Classifier(ABC):
         if logits.shape != (n, len(self.classes)):
             self._checked(logits, n)
         seen = peak(logits)
-        once.put("peak", logits, seen)
+        once.put(peak, logits, seen)
         probabilities, confidence = seen.softmax()
         if (unclear := seen.unclear()) is not None:
             self._checked(np.where(unclear[:, None], np.nan, probabilities), n)

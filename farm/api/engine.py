@@ -24,6 +24,10 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 """What an engine is built and run with."""
 
 
+BUILT_WITH = ("onnx", "onnxscript")
+"""Of these, what is needed to build an engine, and not to run it."""
+
+
 @dataclass(frozen=True)
 class Engine:
     """The engine in use, and how it came to that.
@@ -56,6 +60,11 @@ class Engine:
     def key(self) -> Any:
         """Return, as JSON, all by which its numbers may differ from another's for the same network."""
         return [self.name, list(self.layers), dict(self.versions)]
+
+    @property
+    def runs_with(self) -> dict[str, str | None]:
+        """The versions of what it runs with."""
+        return {name: found for name, found in self.versions.items() if name not in BUILT_WITH}
 
     def record(self) -> dict[str, Any]:
         """Return what readouts tell of it."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
+
+_UNCLEAR = partial(np.errstate, invalid="ignore")
+"""What is no number is looked for when all is done, and told by whoever asks."""
 
 
 class Peak(NamedTuple):
@@ -59,14 +64,16 @@ def peak(logits: NDArray[np.floating]) -> Peak:
     if len(wide) == 1:
         place = int(wide[0].argmax())
         greatest = float(wide[0, place])
-        below = wide - greatest
+        with nullcontext() if math.isfinite(greatest) else _UNCLEAR():
+            below = wide - greatest
         others = np.exp(below)
         others[0, place] = 0.0
         top, best = np.array([place]), np.array([greatest])
     else:
         rows, top = np.arange(len(wide)), wide.argmax(axis=1)
         best = wide[rows, top]
-        below = wide - best[:, None]
+        with _UNCLEAR():
+            below = wide - best[:, None]
         others = np.exp(below)
         others[rows, top] = 0.0
     seen = Peak(top, best, below, others, np.add.reduce(others, axis=1))

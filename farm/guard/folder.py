@@ -143,7 +143,8 @@ def save_guard(guard: Guard, folder: Path) -> Path:
     classifier = _classifier_record(guard.classifier)
     arrays = {"classifier.npz": guard.classifier.state, "monitor.npz": guard.monitor.state}
     engine = guard.classifier.engine
-    if state := guard.classifier.engine_state:
+    fitted_on, state = guard.fitted_on or (engine.record(), guard.classifier.engine_state)
+    if state:
         arrays[ENGINE] = state
     fallback: dict[str, Any] = {"name": _fallback_name(guard.fallback)}
     if isinstance(guard.fallback, SecondClassifier):
@@ -155,12 +156,12 @@ def save_guard(guard: Guard, folder: Path) -> Path:
         "classes": list(guard.classifier.classes),
         "shape": list(guard.shape),
         "threads": guard.threads,
-        "classifier": {**classifier, "engine": engine.record()},
+        "classifier": {**classifier, "engine": fitted_on},
         "monitor": {**monitor, "calibration": guard.monitor.calibration.record()},
         "policy": component_record("policy", guard.policy),
         "fallback": fallback,
         "provenance": guard.provenance,
-        "versions": {**provenance.versions(), **engine.versions},
+        "versions": {**provenance.versions(), **engine.runs_with},
         "code": list(guard.code.files),
     }
     with new_folder(folder) as temporary:
@@ -197,6 +198,8 @@ def load_guard(folder: Path, engine: str = AUTO) -> Guard:
             provenance=record["provenance"],
             code=code,
         )
+    if told:
+        guard.fitted_on = record["classifier"]["engine"], read_npz(folder / ENGINE)
     guard.notes = (*told, *_differences(record))
     guard.warm_up()
     return guard
@@ -265,13 +268,18 @@ def _on_engine(
 ) -> tuple[Classifier, tuple[str, ...]]:
     """Return the classifier on the engine that its monitor was fitted on, and what to know if it is not."""
     check_choice("engine", asked, ENGINES)
-    fitted_on = (record["classifier"].get("engine") or {"name": EAGER})["name"]
-    if asked not in (AUTO, EAGER, fitted_on) or (asked == EAGER and fitted_on == OWN):
+    own, kept = classifier.engine.name, record["classifier"].get("engine") or {}
+    fitted_on = kept.get("name", own)
+    if own != EAGER and asked not in (AUTO, own):
+        how = "by itself" if own == OWN else f"by the engine '{own}' alone"
+        raise ExperimentError(f"{folder}: its classifier runs {how}, and not by '{asked}'; leave engine out")
+    if asked not in (AUTO, EAGER, fitted_on):
+        why = f" ({kept['reason']})" if kept.get("reason") else ""
         raise ExperimentError(
-            f"{folder} was fitted on the engine '{fitted_on}', and '{asked}' may give other scores; fit it "
-            f"again on that: farm fit --engine {asked}"
+            f"{folder} was fitted on the engine '{fitted_on}'{why}, and '{asked}' may give other scores; "
+            "leave engine out, or fit it again on that (farm fit --engine) if its network can run so"
         )
-    if ENGINE not in record["files"] or fitted_on == asked == EAGER:
+    if ENGINE not in record["files"] or fitted_on in (own, EAGER):
         return classifier, ()
     why = "as asked"
     if asked != EAGER:

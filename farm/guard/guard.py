@@ -25,6 +25,7 @@ from farm.api import (
     Observation,
     Policy,
     Progress,
+    State,
     StrArray,
     check_choice,
 )
@@ -43,6 +44,7 @@ from farm.run.fallback import (
     labels_by,
     safely,
 )
+from farm.run.needs import check_engine_of
 from farm.store.threads import ThreadLimit
 
 if TYPE_CHECKING:
@@ -143,6 +145,8 @@ class Guard:
         self.notes: tuple[str, ...] = ()
         """What to know of its decisions: what differs between here and where it was fitted and may change
         scores, and after a call without a track, who missed it."""
+        self.fitted_on: tuple[Mapping[str, Any], State] | None = None
+        """Record and arrays of the engine on which the monitor was fitted, where it runs on another one."""
         self._needs = monitor.needs
         self._layers = self._needs.observed
         self._limit = ThreadLimit(threads)
@@ -396,6 +400,7 @@ class Guard:
                 f"the '{self.classifier.name}' given has {self.classifier.digest}, so other weights or "
                 "code: give the classifier it was fitted on, or fit it on this one"
             )
+        check_engine_of(self.monitor, self.classifier)
         if isinstance(self.fallback, SecondClassifier):
             second = self.fallback.classifier
             if second.classes != self.classifier.classes:

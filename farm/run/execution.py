@@ -136,8 +136,12 @@ def assemble(
         bed.progress.note(reason)
     fitted = [monitor for monitor in monitors if monitor.name not in left_out]
     # After the stream: attacks look at the network as it is, so that no fault depends on the engine.
+    # It has the layers of all monitors, also of those that a campaign leaves out, or the last bits of the
+    # others would hang on who is.
     if engine := experiment.classifier.engine:
-        classifier = bed.on_engine(classifier, workload, fitted, engine=engine, layers=experiment.layers)
+        lacking = unmet(monitors, classifier)
+        watching = [monitor for monitor in monitors if monitor.name not in lacking]
+        classifier = bed.on_engine(classifier, workload, watching, engine=engine, layers=experiment.layers)
     rules = {one.name: one.calibration for one in planned}
     return Assembled(
         experiment=experiment,

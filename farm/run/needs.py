@@ -9,7 +9,7 @@ from typing import cast
 
 from farm import registry
 from farm.api import Classifier, Monitor
-from farm.errors import FarmError, RequirementError, one_line, pass_on_ctrl_c
+from farm.errors import ExperimentError, FarmError, RequirementError, one_line, pass_on_ctrl_c
 
 WORKING = "; monitors that work on it: "
 """What comes between a reason and the monitors that would do."""
@@ -28,6 +28,21 @@ def check_needs(monitors: Iterable[Monitor], classifier: Classifier | None = Non
         if monitor.needs.networks:
             names = ", ".join(monitor.needs.networks)
             raise RequirementError(f"{who} needs networks of its own ({names}), which nobody trained")
+
+
+def check_engine_of(monitor: Monitor, classifier: Classifier) -> None:
+    """Raise where a monitor was fitted on the same network by another engine, whose numbers are others."""
+    if monitor._classifier is None:
+        return  # it was never fitted, which is told where it is asked
+    fitted_on = monitor.classifier.engine
+    if fitted_on.key != classifier.engine.key:
+        names = fitted_on.name, classifier.engine.name
+        differ = f"on the engine '{names[0]}', and is asked on '{names[1]}'"
+        if names[0] == names[1]:
+            differ = f"on an engine '{names[0]}' with other layers or versions than it is asked on"
+        raise ExperimentError(
+            f"monitor '{monitor.name}' was fitted {differ}; fit it on the classifier that it is asked on"
+        )
 
 
 def unmet(monitors: Sequence[Monitor], classifier: Classifier | None = None) -> dict[str, str]:

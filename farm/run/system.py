@@ -43,6 +43,7 @@ from farm.run.fallback import (
     safely,
 )
 from farm.run.fitting import union_of_layers
+from farm.run.needs import check_engine_of
 from farm.run.shared import CallObserver, NoObserver
 from farm.store.full_disk import stop_where_full
 
@@ -108,6 +109,8 @@ class SystemUnderTest:
         self.fallbacks: dict[str, Fallback] = {m.name: NoFallback() for m in monitors}
         self.fallbacks |= fallbacks or {}
         self._check_recovery()
+        for monitor in monitors:
+            check_engine_of(monitor, classifier)
 
     def steps(self, stream: Stream, batch_size: int = 64) -> Iterator[Step]:
         """Run the stream through the system, batch by batch."""

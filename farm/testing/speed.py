@@ -26,6 +26,7 @@ from farm.api import (
     Observation,
     Split,
     Workload,
+    check_number,
     collect,
     generator,
 )
@@ -130,6 +131,7 @@ class SpeedCases:
 
     def costs(self, parts: Iterable[str] = PARTS, *, rounds: int = 40) -> Iterator[Cost]:
         """Measure the cases of these parts, one after the other."""
+        check_number("rounds", rounds, low=1, whole=True)
         with limited_threads(1):
             for part in parts:
                 try:
@@ -200,6 +202,9 @@ class SpeedCases:
 
         sides = partial(through, faulted), partial(through, plain)
         name = "speed of a stream with gaussian-noise, batches of 64"
+        if not hasattr(os, "sched_getaffinity"):
+            yield Case(name, *sides, speed=True, rounds=7, once=True)
+            return
         cores = os.sched_getaffinity(0)
         if len(cores) > 1:
             yield Case(f"{name}, a core free", *sides, 0.95, speed=True, rounds=7, once=True)

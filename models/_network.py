@@ -173,7 +173,8 @@ class NetworkClassifier(Classifier, ABC):
             if engine.name == ONNX:
                 graph = np.frombuffer(onnx_graph(self._program(engine.layers, shape)), dtype=np.uint8)
             found = self._on(engine, graph, shape)
-            looked_at = np.concatenate([images, unlike_any(shape)])
+            # Those that nobody has come first, since the first are looked at in small batches too.
+            looked_at = np.concatenate([unlike_any(shape), images])
             difference = largest_difference(self.observe, found.observe, looked_at, engine.layers)
         except Unfit as error:
             return self._on(Engine(EAGER, engine.requested, reason=f"{engine.name}: {error}"))

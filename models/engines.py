@@ -13,7 +13,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -136,9 +136,9 @@ def onnx_graph(program: torch.export.ExportedProgram) -> bytes:
 
 
 def unlike_any(shape: Sequence[int]) -> Images:
-    """Return a black, a white and two random images: what becomes of such no validation image shows."""
+    """Return a white, a black and two random images: what becomes of such no validation image shows."""
     noise = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
-    return np.concatenate([np.zeros((1, *shape), np.float32), np.ones((1, *shape), np.float32), noise])
+    return np.concatenate([np.ones((1, *shape), np.float32), np.zeros((1, *shape), np.float32), noise])
 
 
 def largest_difference(eager: Observe, session: Observe, images: Images, layers: Sequence[str]) -> float:
@@ -184,7 +184,7 @@ def _apart(own: NDArray[Any], its: NDArray[Any], unit: float = 1.0) -> float:
 def _quiet() -> Iterator[None]:
     """Keep what exporters print about themselves from those who asked for something else."""
     level = logging.root.manager.disable
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         logging.disable(logging.ERROR)
         try:

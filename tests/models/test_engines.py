@@ -21,6 +21,7 @@ from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterE
 from farm.run.fitting import fit_monitors
 from farm.run.testbed import Testbed
 from farm.store.cache import DiskCache
+from farm.store.files import signed
 from farm.testing.small_system import CLASSIFIER, WORKLOAD
 from models import engines
 from models.torch_classifier import Preprocessing, TorchClassifier
@@ -63,6 +64,36 @@ class Half(Net):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return super().forward(x.half())
+
+
+class Double(Net):
+    """Computes in double precision, which onnxruntime has no convolutions for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.double()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x.double())
+
+
+class LikesTheDark(Net):
+    """Does something else with bright images, and hides it from whoever exports it."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        bright = not torch.compiler.is_exporting() and bool(x.mean() > 0.9)
+        return super().forward(1 - x if bright else x)
+
+
+class Scaled(Net):
+    """Has a number that is no weight, as of a file that its code reads."""
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.scale * super().forward(x)
 
 
 class TwoInputs(Net):
@@ -185,6 +216,8 @@ def test_every_monitor_says_the_same_on_both_engines(system, name) -> None:
     [
         (Deciding, "onnx: the network cannot be exported: what it does depends on the values of its images"),
         (Half, "onnx: its "),
+        (Double, "onnx: onnxruntime cannot run it: "),
+        (LikesTheDark, "onnx: it"),
         (
             Unwritable,
             "onnx: the network cannot be written as ONNX: ONNX has nothing for its operation prims.be",
@@ -280,6 +313,67 @@ def test_an_engine_is_built_again_only_for_other_weights_layers_versions_or_imag
     assert built()
 
 
+def test_what_no_key_tells_is_seen_in_the_answers(cache) -> None:
+    """Of two networks with the same weights and another number beside, each runs as it is."""
+    for scale in (1.0, -1.0, 1.0):
+        plain = classifier(Scaled(scale))
+        on = plain.on_engine("onnx", (), IMAGES, cache)
+        assert on.engine.name == "onnx"
+        np.testing.assert_allclose(on.observe(IMAGES).logits, plain.observe(IMAGES).logits, atol=1e-5)
+
+
+def test_an_engine_is_built_from_the_network_whatever_runs_it_now(cache) -> None:
+    plain = classifier()
+    one = plain.on_engine("onnx", [LAST_HIDDEN], IMAGES, cache)
+    two = one.on_engine("onnx", LAYERS, IMAGES, cache)
+    assert (two.engine.name, two.engine.layers, two.engine.reason) == ("onnx", ("conv", LAST_HIDDEN), "")
+    back = two.on_engine("eager", (), IMAGES, cache)
+    assert back.engine.name == "eager"
+    assert back.capabilities == plain.capabilities
+    assert back.lacks == plain.lacks
+
+
+def test_weights_that_were_changed_behind_an_engine_are_noticed() -> None:
+    plain = classifier()
+    on = plain.on_engine("onnx", (), IMAGES, NoCache())
+    with torch.no_grad():
+        plain._module.head.bias += 1
+    with refused(ComponentFailure):
+        _ = on.digest
+
+
+def test_a_layer_that_the_network_has_not_is_an_error(cache) -> None:
+    with refused(RequirementError):
+        classifier().on_engine("onnx", ["cnov"], IMAGES, cache)
+
+
+def test_an_engine_of_no_known_name_is_refused() -> None:
+    with refused(ParameterError):
+        classifier().on_engine("tensorrt", (), IMAGES, NoCache())
+
+
+def test_a_monitor_of_another_engine_is_refused(system) -> None:
+    from farm.run.system import SystemUnderTest
+
+    bed, workload, plain = system
+    monitors = bed.fit(["oob"], plain, workload)
+    on = bed.on_engine(plain, workload, monitors, engine="onnx")
+    with refused(ExperimentError):
+        SystemUnderTest(on, monitors)
+    SystemUnderTest(plain, monitors)
+
+
+def test_exporters_say_nothing_of_their_own(tmp_path) -> None:
+    code = (
+        "import numpy as np\nfrom farm.api import NoCache\n"
+        "from tests.models.test_engines import Deciding, Net, Unwritable, classifier\n"
+        "for net in (Net, Deciding, Unwritable):\n"
+        "    classifier(net()).on_engine('onnx', (), np.zeros((3, 3, 8, 8), np.float32), NoCache())\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (told.stdout, told.stderr) == ("", "")
+
+
 def test_a_saved_engine_of_other_weights_is_refused() -> None:
     plain = classifier()
     state = plain.on_engine("onnx", LAYERS, IMAGES, NoCache()).engine_state
@@ -357,8 +451,32 @@ def test_a_guard_runs_on_the_engine_that_it_was_fitted_on(tmp_path) -> None:
         on = Guard.load(tmp_path / "guard", engine=engine)
         assert on.classifier.engine.name == engine
         assert bool(on.notes) == (engine == "eager")
-    with pytest.raises(Exception, match="was fitted on the engine 'onnx'"):
+    with refused(ExperimentError):
         Guard.load(tmp_path / "guard", engine="compiled")
+    # Saved again while it ran eager, it still knows what it was fitted on.
+    Guard.load(tmp_path / "guard", engine="eager").save(tmp_path / "again")
+    assert Guard.load(tmp_path / "again").classifier.engine.name == "onnx"
+    assert Guard.load(tmp_path / "again")(image).score == guard(image).score
+    # One from before there were engines was fitted eager.
+    of_old = json.loads((tmp_path / "guard/guard.json").read_text())
+    del of_old["classifier"]["engine"], of_old["files"]["engine.npz"]
+    (tmp_path / "again/guard.json").write_text(json.dumps(signed(of_old)))
+    old = Guard.load(tmp_path / "again")
+    assert (old.classifier.engine.name, old.notes) == ("eager", ())
+
+
+def test_a_guard_whose_network_has_one_engine_takes_no_other(tmp_path) -> None:
+    from farm.guard import Guard
+
+    file = tmp_path / "e.yaml"
+    lenet = "{name: lenet, epochs: 1, engine: ENGINE}"
+    file.write_text(EXPERIMENT.replace(lenet, "{name: function, function: 'my_guess:predict'}"))
+    guess = "import numpy as np\n\n\ndef predict(images):\n    return np.full((len(images), 10), 0.1)\n"
+    (tmp_path / "my_guess.py").write_text(guess)
+    Guard.fit(file, monitor="max-softmax").save(tmp_path / "guard")
+    assert Guard.load(tmp_path / "guard").classifier.engine.name == "own"
+    with refused(ExperimentError):
+        Guard.load(tmp_path / "guard", engine="eager")
 
 
 def test_a_guard_runs_eager_where_onnxruntime_is_missing(tmp_path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from farm.cli import main
+from farm.cli import _parser, main
 from farm.commands.bench import table
 from farm.testing import speed
 from farm.testing.speed import BLOCK, Case, Cost, SpeedCases
@@ -62,6 +62,12 @@ def test_a_part_that_cannot_be_measured_says_why_and_the_others_go_on(monkeypatc
     assert [(one.case, one.ratio) for one in found] == [("large", None), ("known", 0.5)]
     assert "torchvision" in found[0].why
     assert "left out: ImportError: no module named 'torchvision'" in table(found)[2]
+
+
+def test_every_part_can_be_asked_for_alone() -> None:
+    help_of = next(a for a in _parser()._actions if getattr(a, "choices", None)).choices["bench"]
+    (only,) = (action for action in help_of._actions if action.dest == "only")
+    assert set(only.choices) == {*speed.PARTS, "runs"}
 
 
 def test_the_command_prints_a_list_of_records(monkeypatch, capsys) -> None:

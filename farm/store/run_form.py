@@ -30,7 +30,7 @@ class EngineForm(Form):
     reason: str
 
 
-class ClassifierForm(NameForm):
+class NotedClassifierForm(NameForm):
     """A classifier, and what ran it."""
 
     engine: EngineForm | None = None
@@ -148,7 +148,7 @@ class RunForm(SurroundingsForm):
     threads: int | None = None
     seconds: float | None = None
     workload: WorkloadForm | None = None
-    classifier: ClassifierForm | None = None
+    classifier: NotedClassifierForm | None = None
     classes: list[str] | None = None
     monitors: Sequence[MonitorForm] | None = None
     experiment: dict[str, Any] | None = None

@@ -187,13 +187,28 @@ def system() -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_monitor_says_the_same_on_both_engines(system, name) -> None:
-    """Fitted on the engine that it is asked on; rows that differ are counted, and there must be none."""
     bed, workload, plain = system
+    engines_of = [bed.on_engine(plain, workload, [make_or_skip(name)], engine=e) for e in ("eager", "onnx")]
+    says_the_same(name, workload, *engines_of)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler: g++ is not here")
+def test_every_monitor_says_the_same_when_compiled(system) -> None:
+    bed, workload, plain = system
+    compiled = bed.on_engine(plain, workload, engine="compiled", layers=[LAST_HIDDEN])
+    assert compiled.engine.name == "compiled"
+    names = [name for name in NAMES if name != "pytorch-ood"]
+    for name in names:
+        says_the_same(name, workload, plain, compiled)
+    assert len(names) > 35
+
+
+def says_the_same(name: str, workload: Any, *both: Any) -> None:
+    """Fit on the engine that it is asked on; rows that differ are counted, and there must be none."""
     said = []
-    for engine in ("eager", "onnx"):
+    for on in both:
         monitor = make_or_skip(name)
-        on = bed.on_engine(plain, workload, [monitor], engine=engine)
-        assert on.engine.name == engine
         assert fit_monitors([monitor], on, workload) == {}
         test, needs = workload.test, monitor.needs
         images = test.images.read(np.arange(len(test)))

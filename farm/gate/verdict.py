@@ -36,6 +36,8 @@ class CriterionVerdict:
     reason: str
     power: float = POWER
     """With which chance they would."""
+    note: str = ""
+    """What to know of one that passes: the baseline is of another classifier, or of another engine."""
 
 
 def judge_criteria(
@@ -110,11 +112,12 @@ def judge_criteria(
                 raise criterion.error(f"{monitor} has no value on {selected.name}: {own.value.reason}")
             else:  # nothing was shown, so nothing is met
                 verdict, needed, reason = "fail", None, f"undefined: {own.value.reason}"
-            if verdict != "pass" and (note := baselines.note(selected, criterion)):
-                reason += f"; {note}"
-            verdicts.append(
-                CriterionVerdict(criterion, monitor, selected.name, verdict, own, needed, reason, file.power)
-            )
+            note = baselines.note(selected, criterion)
+            if note and verdict != "pass":
+                reason, note = f"{reason}; {note}", ""
+            on = selected.name
+            judged = CriterionVerdict(criterion, monitor, on, verdict, own, needed, reason, file.power, note)
+            verdicts.append(judged)
     return verdicts
 
 

@@ -73,6 +73,9 @@ def _renderable(checked: Checked, width: int) -> RenderableType:
         pieces += [Text(criterion, style="bold")]
         pieces += [_row(cells(one), shown, sizes, _STYLES[one.verdict]) for one in group]
         pieces += [_indented(words.sentence(one)) for one in group if one.verdict != "pass"]
+        pieces += [
+            _indented(f"passed, but {note}") for note in dict.fromkeys(one.note for one in group) if note
+        ]
         pieces.append(Text())
     pieces += [Text(f"failed: {words.broken_sentence(one)}", style="bold red") for one in checked.broken]
     pieces.append(Text(words.counts_words(checked), style="bold"))
@@ -164,6 +167,7 @@ def _record(judged: CriterionVerdict) -> dict[str, Any]:
         "needed": judged.needed,
         "power": judged.power,
         "reason": judged.reason,
+        **({"note": judged.note} if judged.note else {}),
     }
 
 

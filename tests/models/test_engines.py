@@ -448,6 +448,24 @@ def test_readouts_name_the_engine_and_faults_do_not_depend_on_it(tmp_path) -> No
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-5)
 
 
+def test_a_gate_says_that_the_engine_changed_though_all_is_well(tmp_path, monkeypatch, capsys) -> None:
+    from farm.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    for engine in ("eager", "onnx"):
+        run(tmp_path, engine)[1].save(tmp_path / f"on-{engine}")
+    Path("criteria.yaml").write_text(
+        "criteria: [specific.fpr not worse than baseline:b.yaml by 0.5 for oob]\n"
+    )
+    assert main(["baseline", "save", "on-eager", "--out", "b.yaml"]) == 0
+    capsys.readouterr()
+    for engine in ("eager", "onnx"):
+        assert main(["check", f"on-{engine}", "--criteria", "criteria.yaml"]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        noted = "passed, but the classifier runs on the engine 'onnx', in the baseline on 'eager'" in told
+        assert noted == (engine == "onnx")
+
+
 def test_a_guard_runs_on_the_engine_that_it_was_fitted_on(tmp_path) -> None:
     from farm.guard import Guard
 

@@ -26,10 +26,11 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from farm import api
 from farm.errors import ExperimentError, FarmError, ParameterError, UnknownNameError, one_line, suggestion
 
-Kind = Literal["workload", "model", "faultload", "schedule", "monitor", "policy"]
+Kind = Literal["workload", "model", "network", "faultload", "schedule", "monitor", "policy"]
 BASES: Mapping[Kind, type[api.Component]] = {
     "workload": api.WorkloadSource,
     "model": api.ModelSource,
+    "network": api.NetworkSource,
     "faultload": api.Faultload,
     "schedule": api.Schedule,
     "monitor": api.Monitor,
@@ -270,6 +271,20 @@ def workload(name: str, **parameters: Any) -> api.WorkloadSource:
 def model(name: str, **parameters: Any) -> api.ModelSource:
     """Make a model's recipe by name."""
     return cast(api.ModelSource, make("model", name, parameters))
+
+
+def network(name: str, **parameters: Any) -> api.NetworkSource:
+    """Make a network's recipe by name."""
+    return cast(api.NetworkSource, make("network", name, parameters))
+
+
+def restored(trained: api.TrainedNetwork) -> api.Network | api.Classifier:
+    """Make a trained network again from its recipe and its arrays."""
+    source = make(trained.kind, trained.name, trained.parameters)
+    if isinstance(source, api.NetworkSource):
+        return source.restore(trained.state, trained.shape)
+    saved = api.SavedClassifier(trained.name, trained.classes, trained.shape, trained.state)
+    return cast(api.ModelSource, source).restore(saved)
 
 
 def faultload(name: str, **parameters: Any) -> api.Faultload:

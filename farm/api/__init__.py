@@ -80,6 +80,7 @@ from farm.api.faultload import (
 )
 from farm.api.files import check_regular, read_bytes, read_text
 from farm.api.monitor import Monitor, Verdict
+from farm.api.network import Network, NetworkOutput, NetworkSource, OwnNetwork, TrainedNetwork
 from farm.api.observation import (
     LAST_HIDDEN,
     POOLS,
@@ -152,12 +153,16 @@ __all__ = [
     "ModelSource",
     "Monitor",
     "Needs",
+    "Network",
+    "NetworkOutput",
+    "NetworkSource",
     "NoCache",
     "OODImages",
     "ObjectFate",
     "Objects",
     "Observation",
     "Once",
+    "OwnNetwork",
     "Peak",
     "PerInstance",
     "Plane",
@@ -173,6 +178,7 @@ __all__ = [
     "StrArray",
     "Stream",
     "Stretch",
+    "TrainedNetwork",
     "Transformation",
     "Verdict",
     "Workload",

@@ -16,6 +16,7 @@ from farm.api.component import Component, check_choice
 from farm.api.context import Cache, Context
 from farm.api.data import Workload
 from farm.api.engine import AUTO, ENGINES, OWN, Engine
+from farm.api.network import OwnNetwork
 from farm.api.observation import (
     LAST_HIDDEN,
     NOTHING,
@@ -59,7 +60,7 @@ class Needs:
     """What a monitor must be given. Checked against the classifier before anything is fitted.
 
     `head` is the last linear layer's weights, which turn the layer `last-hidden` into logits.
-    `networks` names networks of the monitor's own, `outliers` asks for a named validation fault, and
+    `networks` are networks of the monitor's own, `outliers` asks for a named validation fault, and
     `order` says that scores depend on what came before, so that tracks must not be split or reordered.
     Images need no tag: every observation has them.
 
@@ -74,7 +75,7 @@ class Needs:
     gradients: bool = False
     head: bool = False
     members: int = 0
-    networks: tuple[str, ...] = ()
+    networks: tuple[OwnNetwork, ...] = ()
     outliers: bool = False
     order: bool = False
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import Features, FloatArray, Images, IntArray, StrArray
+from farm.api.network import OwnNetwork, TrainedNetwork
 from farm.api.once import Once
 from farm.errors import RequirementError
 
@@ -171,8 +172,8 @@ class FitData(Protocol):
         ...
 
     @property
-    def networks(self) -> Mapping[str, object]:
-        """The named networks that the testbed trained for this monitor."""
+    def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
+        """The networks that the testbed trains for this monitor, each when it is looked up."""
         ...
 
     def __iter__(self) -> Iterator[Labelled]: ...
@@ -206,8 +207,8 @@ class ViewedData:
         return self.whole.outliers
 
     @property
-    def networks(self) -> Mapping[str, object]:
-        """The named networks."""
+    def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
+        """The networks of monitors' own."""
         return self.whole.networks
 
     def __iter__(self) -> Iterator[Labelled]:

@@ -22,9 +22,11 @@ from farm.api import (
     Monitor,
     Observation,
     Once,
+    OwnNetwork,
     Progress,
     Silent,
     Split,
+    TrainedNetwork,
     Workload,
     read_only,
 )
@@ -188,7 +190,7 @@ class Material:
     train: ObservedSplit
     validation: ObservedSplit
     outliers: Iterable[Observation] | None = None
-    networks: Mapping[str, object] = field(default_factory=dict)
+    networks: Mapping[OwnNetwork, TrainedNetwork] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Labelled]:
         return iter(self.train)

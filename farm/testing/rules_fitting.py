@@ -33,10 +33,6 @@ PLAIN = "biufcUS"
 def fits(trial: Trial) -> None:
     """It can be fitted on the small system's training data."""
     needs = trial.needs
-    if needs.networks:
-        raise NothingToTry(
-            f"needs networks of its own ({', '.join(needs.networks)}), which nobody trains here"
-        )
     try:
         trial.system.classifier.resolve(needs, "it")
         trial.first  # noqa: B018 - fits it, or raises

@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 import numpy as np
 
-from farm.api import JSON, Classifier, FitData, FloatArray, Labelled, Monitor, Needs, Observation, State
+from farm.api import (
+    JSON,
+    Classifier,
+    FitData,
+    FloatArray,
+    Labelled,
+    Monitor,
+    Needs,
+    Observation,
+    OwnNetwork,
+    State,
+    TrainedNetwork,
+)
 from farm.api.component import C, another
 from farm.api.observation import ViewedData
 from farm.registry import Kind
@@ -52,7 +64,7 @@ class LentData(ViewedData):
         return super().outliers
 
     @property
-    def networks(self) -> Mapping[str, object]:
+    def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
         """None: the small system trains no others."""
         self.asked_for.add("networks")
         return super().networks

@@ -10,6 +10,7 @@ FORMATS = ("table", "json", "csv", "latex", "markdown")
 KINDS = {
     "monitors": "monitor",
     "models": "model",
+    "networks": "network",
     "faultloads": "faultload",
     "schedules": "schedule",
     "workloads": "workload",

@@ -16,7 +16,7 @@ from farm.api.arrays import (
     check_images,
     check_labels,
 )
-from farm.api.calibration import Calibration, CalibrationRule
+from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold
 from farm.api.classifier import (
     Capabilities,
     Classifier,
@@ -30,6 +30,7 @@ from farm.api.classifier import (
 from farm.api.component import Component, check_choice, check_number, parameters_of
 from farm.api.context import Cache, Context, NoCache, Progress, Silent
 from farm.api.counted import CountedClassifier
+from farm.api.cutting import cut_by_group
 from farm.api.data import (
     ArrayImages,
     Batch,
@@ -116,6 +117,7 @@ __all__ = [
     "ORDERS",
     "OWN",
     "POOLS",
+    "VALIDATION_FAULT",
     "ArrayImages",
     "Batch",
     "BoolArray",
@@ -184,6 +186,7 @@ __all__ = [
     "Workload",
     "WorkloadSource",
     "at_severity",
+    "best_threshold",
     "change_of",
     "check_choice",
     "check_disjoint",
@@ -195,6 +198,7 @@ __all__ = [
     "check_workload",
     "collect",
     "copies_of",
+    "cut_by_group",
     "derived_seed",
     "engine_versions",
     "generator",

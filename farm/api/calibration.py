@@ -12,7 +12,8 @@ from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.api.component import check_choice, check_number
 from farm.errors import ComponentFailure, ParameterError
 
-METHODS = ("id-quantile", "id-extreme", "per-class", "fixed")
+VALIDATION_FAULT = "validation-fault"
+METHODS = ("id-quantile", "id-extreme", "per-class", "fixed", VALIDATION_FAULT)
 FEWEST_PER_CLASS = 20
 """A class with fewer validation instances than this takes the threshold of all classes together."""
 
@@ -24,7 +25,9 @@ class CalibrationRule:
     - `id-quantile`: the share `accept` of the ID validation data is accepted;
     - `id-extreme`: all of it is;
     - `per-class`: the share `accept` within each predicted class;
-    - `fixed`: at `threshold`, whatever the data say (a published rule, or a baseline).
+    - `fixed`: at `threshold`, whatever the data say (a published rule, or a baseline);
+    - `validation-fault`: where ID validation data and the outliers of a named validation fault are told apart
+      best. No result of it is one of ID data alone.
     """
 
     method: str = "id-quantile"
@@ -42,14 +45,24 @@ class CalibrationRule:
                 "leave it out, or set method to fixed"
             )
 
-    def calibrate(self, scores: FloatArray, predicted: IntArray, n_classes: int) -> Calibration:
-        """Choose the threshold from the scores of ID validation data."""
+    def calibrate(
+        self, scores: FloatArray, predicted: IntArray, n_classes: int, outliers: FloatArray | None = None
+    ) -> Calibration:
+        """Choose the threshold from the scores of ID validation data, and of outliers where it takes any."""
         if not len(scores):
             raise ComponentFailure("calibration got no ID validation data; expected at least one instance")
-        accept = {"id-extreme": 1.0, "fixed": None}.get(self.method, self.accept)
+        accept = {"id-extreme": 1.0, "fixed": None, VALIDATION_FAULT: None}.get(self.method, self.accept)
+        accuracy = None
         if self.method == "fixed":
             assert self.threshold is not None
             threshold = float(self.threshold)
+        elif self.method == VALIDATION_FAULT:
+            if outliers is None or not len(outliers):
+                raise ComponentFailure(
+                    f"calibration method '{VALIDATION_FAULT}' got no outliers; expected those of a "
+                    "validation_fault"
+                )
+            threshold, accuracy = best_threshold(scores, outliers)
         else:
             threshold = quantile_threshold(scores, 1.0 if accept is None else accept)
         per_class, borrowed = None, 0
@@ -68,6 +81,8 @@ class CalibrationRule:
             asked_acceptance=accept,
             per_class=per_class,
             classes_without_own_threshold=borrowed,
+            outliers=0 if accuracy is None or outliers is None else len(outliers),
+            outlier_accuracy=accuracy,
         )
         accepted = float(1.0 - calibration.alarms(scores, predicted).mean())
         return replace(calibration, validation_acceptance=accepted)
@@ -84,6 +99,10 @@ class Calibration:
     validation_acceptance: float | None = None
     per_class: FloatArray | None = field(default=None, compare=False)
     classes_without_own_threshold: int = 0
+    outliers: int = field(default=0, repr=False)
+    """How many outliers it was chosen on, beside the n."""
+    outlier_accuracy: float | None = field(default=None, repr=False)
+    """The mean of the shares that it accepts of the n and alarms on of the outliers."""
 
     def thresholds(self, predicted: IntArray) -> FloatArray | float:
         """Return the threshold that holds for each instance."""
@@ -97,6 +116,8 @@ class Calibration:
         """Return everything as JSON, for the readouts."""
         values = asdict(self)
         values["per_class"] = None if self.per_class is None else self.per_class.tolist()
+        if not self.outliers:
+            del values["outliers"], values["outlier_accuracy"]
         return values
 
     @classmethod
@@ -109,7 +130,7 @@ class Calibration:
         Calibration(method='fixed', threshold=0.5, n=3, asked_acceptance=None, validation_acceptance=None,
                     per_class=None, classes_without_own_threshold=0)
         """
-        values = {f.name: record[f.name] for f in fields(cls)}
+        values = {f.name: record[f.name] for f in fields(cls) if f.repr or f.name in record}
         if values["per_class"] is not None:
             values["per_class"] = np.array(values["per_class"], dtype=np.float64)
         return cls(**values)
@@ -137,3 +158,27 @@ def quantile_threshold(scores: FloatArray, accept: float) -> float:
         return value
     middle = value + (float(above[0]) - value) / 2
     return middle if middle < above[0] else value
+
+
+def best_threshold(inliers: FloatArray, outliers: FloatArray) -> tuple[float, float]:
+    """Return the threshold that tells outliers from inliers best, and its balanced accuracy.
+
+    An alarm is a score above it. It lies half-way between two scores; below or above all scores where
+    nothing is gained by any other.
+
+    Examples
+    --------
+    >>> best_threshold(np.array([0.0, 1.0, 2.0]), np.array([1.5, 4.0, 5.0]))
+    (1.25, 0.8333333333333333)
+    """
+    values = np.unique(np.concatenate([inliers, outliers]))
+    accepted = np.searchsorted(np.sort(inliers), values, side="right") / len(inliers)
+    missed = np.searchsorted(np.sort(outliers), values, side="right") / len(outliers)
+    accuracy = (1 + accepted - missed) / 2
+    best = int(accuracy.argmax())
+    if accuracy[best] <= 0.5:
+        return float(np.nextafter(values[-1], np.inf)), 0.5
+    following = float(values[min(best + 1, len(values) - 1)])
+    value = float(values[best])
+    middle = value + (following - value) / 2
+    return (middle if value <= middle < following else value), float(accuracy[best])

@@ -437,3 +437,7 @@ class Stream(Protocol):
     def guard(self, workload: Workload) -> None:
         """Raise where an instance, or one of its group, is in the workload's training or validation data."""
         ...
+
+    def guard_against(self, split: Split, what: str) -> None:
+        """Raise where an instance is one of these images, of which something was learned."""
+        ...

@@ -20,7 +20,7 @@ from typing import ClassVar, ParamSpec, Self, TypeVar
 import numpy as np
 
 from farm.api.arrays import JSON, BoolArray, Features, FloatArray, State
-from farm.api.calibration import Calibration, CalibrationRule
+from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule
 from farm.api.classifier import Classifier, Needs
 from farm.api.component import Component
 from farm.api.counted import CountedClassifier
@@ -188,16 +188,29 @@ class Monitor(Component, ABC):
         self._passes_before = self._classifier.passes if self._classifier else 0
         self._call("in reset", self.reset)
 
-    def calibrate(self, data: Iterable[Labelled], rule: CalibrationRule, n_classes: int) -> Calibration:
-        """Choose the threshold on ID validation data, or take the one the method itself defines."""
+    def calibrate(
+        self,
+        data: Iterable[Labelled],
+        rule: CalibrationRule,
+        n_classes: int,
+        outliers: Iterable[Observation] | None = None,
+    ) -> Calibration:
+        """Choose the threshold on ID validation data, or take the one the method itself defines.
+
+        `outliers` are for a rule that chooses it on a validation fault too.
+        """
         if self.fixed_threshold is not None:
             rule = CalibrationRule(method="fixed", threshold=self.fixed_threshold)
+        strange = None
+        if rule.method == VALIDATION_FAULT and outliers is not None:
+            self.restart()
+            strange = np.concatenate([np.empty(0)] + [self.score(observation) for observation in outliers])
         self.restart()
         rows = [(self.score(observation), observation.predicted) for observation, _ in data]
         self.restart()
         scores = np.concatenate([np.empty(0)] + [s for s, _ in rows])
         predicted = np.concatenate([np.empty(0, np.int64)] + [p for _, p in rows])
-        self._calibration = rule.calibrate(scores, predicted, n_classes)
+        self._calibration = rule.calibrate(scores, predicted, n_classes, strange)
         return self._calibration
 
     def score(self, observation: Observation) -> FloatArray:

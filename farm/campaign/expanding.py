@@ -18,6 +18,7 @@ from farm.run.loading import importable
 if TYPE_CHECKING:
     from farm.campaign.spec import Campaign, FaultloadSpec
 
+LEARNED = "validation_fault"
 Label = Mapping[str, str | float | int | None]
 
 
@@ -27,7 +28,8 @@ class Cell:
 
     experiment: Experiment
     label: Label
-    """Its workload, classifier, faultload and severity by the names that readouts show, and its seed."""
+    """Its workload, classifier, faultload and severity by the names that readouts show, and its seed; with a
+    validation fault that, too."""
 
     @property
     def title(self) -> str:
@@ -47,7 +49,8 @@ class Cell:
 def _title(label: Label) -> str:
     fault = "no fault" if label["faultload"] == NO_FAULT else label["faultload"]
     severity = "" if label["severity"] is None else f" severity {label['severity']:g}"
-    return f"{label['workload']}, {label['classifier']}, {fault}{severity}, seed {label['seed']}"
+    learned = f", outliers of {label[LEARNED]}" if LEARNED in label else ""
+    return f"{label['workload']}, {label['classifier']}{learned}, {fault}{severity}, seed {label['seed']}"
 
 
 class _NamedPart(NamedTuple):
@@ -65,7 +68,8 @@ def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
     workloads = _components("workload", campaign.workloads or [campaign.workload])
     classifiers = _components("classifier", _on_engines(campaign.classifiers or [campaign.classifier]))
     faults = _all_faults(campaign, folder)
-    parts = list(product(workloads, classifiers, campaign.all_seeds, faults))
+    learned = _validation_faults(campaign)
+    parts = list(product(workloads, classifiers, campaign.all_seeds, learned, faults))
     labels: list[Label] = [
         {
             "workload": workload.name,
@@ -73,21 +77,25 @@ def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
             "faultload": fault.name,
             "severity": fault.severity,
             "seed": seed,
+            **({} if outliers.spec is None else {LEARNED: outliers.name}),
         }
-        for workload, classifier, seed, fault in parts
+        for workload, classifier, seed, outliers, fault in parts
     ]
     gone, without = _excluded(campaign, labels)
     given = [key for key in Settings.model_fields if key in campaign.model_fields_set]
     shared = {key: getattr(campaign, key) for key in given}
     monitors = [(_shown("monitor", spec), spec) for spec in campaign.monitors]
     expanded: list[Cell] = []
-    for number, (label, (workload, classifier, seed, fault)) in enumerate(zip(labels, parts, strict=True)):
+    for number, (label, part) in enumerate(zip(labels, parts, strict=True)):
         if number in gone:
             continue
+        workload, classifier, seed, outliers, fault = part
         if fault.made is not None:
             fault.made.check_severity(fault.severity)
         values = {"workload": workload.spec, "classifier": classifier.spec, "faultload": fault.spec}
         values |= {"monitors": [spec for name, spec in monitors if name not in without[number]]}
+        if outliers.spec is not None:
+            values[LEARNED] = outliers.spec
         if not values["monitors"]:
             raise ExperimentError(
                 f"exclude leaves the cell '{_title(label)}' without monitors; exclude the cell itself"
@@ -104,6 +112,14 @@ def _components(what: str, specs: Iterable[ComponentSpec | None]) -> list[_Named
     named = [_NamedPart(_shown(kind, spec), spec) for spec in specs if spec is not None]
     _check_apart(what, named)
     return named
+
+
+def _validation_faults(campaign: Campaign) -> list[_NamedPart]:
+    """Return what monitors learn outliers from; where there is nothing, that alone."""
+    specs = campaign.validation_faults or ([campaign.validation_fault] if campaign.validation_fault else [])
+    named = [_NamedPart(_shown("faultload", spec), spec) for spec in specs]
+    _check_apart(LEARNED, named)
+    return named or [_NamedPart("", None)]
 
 
 def _on_engines(specs: Iterable[ClassifierSpec | None]) -> list[ClassifierSpec]:
@@ -180,14 +196,14 @@ def _excluded(campaign: Campaign, labels: Sequence[Label]) -> tuple[set[int], li
     for number, exclusion in enumerate(campaign.exclude):
         asked = exclusion.asked
         for key, value in ((key, value) for key, values in asked.items() for value in values):
-            if value not in known[key]:
-                hint = suggestion(_as_text(value), map(_as_text, known[key]))
+            if value not in known.get(key, ()):
+                hint = suggestion(_as_text(value), map(_as_text, known.get(key, ())))
                 raise ExperimentError(
                     f"exclude.{number}.{key} is {_as_text(value)!r}, which no cell has; {hint}"
                 )
         monitors = asked.pop("monitor", None)
         matching = [
-            i for i, label in enumerate(labels) if all(label[key] in values for key, values in asked.items())
+            i for i, label in enumerate(labels) if all(label.get(key) in values for key, values in asked.items())
         ]
         if not matching:
             raise ExperimentError(f"exclude.{number} matches no cell, since none has all of it; leave it out")

@@ -20,6 +20,7 @@ from farm.config.experiment import (
     FaultSpec,
     MonitorSpec,
     OrderSpec,
+    ValidationFaultSpec,
 )
 from farm.registry import Kind
 from farm.run.fallback import NAMES
@@ -98,9 +99,10 @@ class KeyMaker:
         return KeyMaker(self.identities.folder).changed_since(self.keys(experiment), experiment)
 
     def group(self, experiment: Experiment) -> str:
-        """Say what cells share that a process keeps in memory: workload, classifier and seed."""
+        """Say what cells share that a process keeps in memory: workload, classifier, outliers and seed."""
         shared = [self._of("workload", experiment.workload), self._of("model", experiment.classifier)]
-        return json_digest([*shared, experiment.seed])[:LENGTH]
+        learned = self._validation_fault(experiment.validation_fault)
+        return json_digest([*shared, *learned.values(), experiment.seed])[:LENGTH]
 
     def _cell(self, experiment: Experiment) -> dict[str, Any]:
         stream = experiment.stream
@@ -111,6 +113,7 @@ class KeyMaker:
             "classifier": self._of("model", experiment.classifier),
             "engine": self._engine(experiment.classifier.engine or EAGER),
             "faultload": [self._fault(spec) for spec in experiment.faultload],
+            **self._validation_fault(experiment.validation_fault),
             "order": stream.order.name if stream.order.name in ORDERS else self._of("schedule", stream.order),
             "intervals": [self._fault(spec) for spec in _named_in_intervals(stream.order)],
             "ood_share": stream.ood_share,
@@ -149,6 +152,12 @@ class KeyMaker:
             "coherence": spec.coherence,
             "drift": spec.drift or DRIFT,
         }
+
+    def _validation_fault(self, spec: ValidationFaultSpec | None) -> dict[str, JSON]:
+        """Say what outliers are learned from; where there are none, keys are as they always were."""
+        if spec is None:
+            return {}
+        return {"validation_fault": {"fault": self._of("faultload", spec), "severity": spec.severity}}
 
     def _benchmark(self, where: str) -> JSON:
         identity = self.identities.benchmark(where)

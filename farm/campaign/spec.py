@@ -22,7 +22,15 @@ from farm.campaign.jobs import Limits
 from farm.config.experiment import Experiment, Settings, experiment_of
 from farm.config.explaining import explain
 from farm.config.files import PLURALS, Written, all_listed, listed, with_scenario
-from farm.config.specs import NO_FAULT, ClassifierSpec, ComponentSpec, FaultSpec, Strict, as_faults
+from farm.config.specs import (
+    NO_FAULT,
+    ClassifierSpec,
+    ComponentSpec,
+    FaultSpec,
+    Strict,
+    ValidationFaultSpec,
+    as_faults,
+)
 from farm.errors import ExperimentError, UserError
 from farm.run.loading import written
 
@@ -48,6 +56,7 @@ class Exclusion(Strict):
     classifier: Texts = None
     faultload: Annotated[list[str] | None, BeforeValidator(_no_fault_too)] = None
     severity: Annotated[list[float] | None, BeforeValidator(_one_or_several)] = None
+    validation_fault: Texts = None
     seed: Annotated[list[int] | None, BeforeValidator(_one_or_several)] = None
     monitor: Texts = None
 
@@ -128,6 +137,8 @@ class Campaign(Settings):
     faultload: Streamed | None = None
     faultloads: list[Streamed] | None = None
     severities: list[Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    validation_fault: ValidationFaultSpec | None = None
+    validation_faults: list[ValidationFaultSpec] | None = None
     seeds: list[Annotated[int, Field(ge=0)]] | None = None
     repetitions: int | None = Field(default=None, ge=1)
     exclude: list[Exclusion] = Field(default=[])
@@ -135,7 +146,7 @@ class Campaign(Settings):
 
     @field_validator(
         *("workload", "workloads", "classifier", "classifiers", "faultloads"),
-        *("severities", "seeds", "repetitions"),
+        *("severities", "validation_fault", "validation_faults", "seeds", "repetitions"),
         mode="before",
     )
     @classmethod

@@ -25,6 +25,7 @@ from farm.config.specs import (
     OrderSpec,
     StreamSpec,
     Strict,
+    ValidationFaultSpec,
     as_faults,
 )
 from farm.errors import ExperimentError, UserError
@@ -42,6 +43,7 @@ __all__ = [
     "OrderSpec",
     "Settings",
     "StreamSpec",
+    "ValidationFaultSpec",
     "experiment_of",
     "listed",
     "parse_experiment",
@@ -95,11 +97,16 @@ class Settings(Strict):
 
 
 class Experiment(Settings):
-    """One workload, one classifier, one stream, and the monitors that are compared on it."""
+    """One workload, one classifier, one stream, and the monitors that are compared on it.
+
+    `validation_fault` gives outliers to monitors and thresholds that learn from any; what learned from them
+    stands in no ranking.
+    """
 
     workload: ComponentSpec
     classifier: ClassifierSpec
     faultload: Annotated[list[FaultSpec], BeforeValidator(as_faults)] = Field(default=[])
+    validation_fault: ValidationFaultSpec | None = None
 
     @model_validator(mode="after")
     def _one_stream(self) -> Self:
@@ -179,6 +186,7 @@ def resolved(
 _OF_KEY: Mapping[str, type[ComponentSpec]] = {
     "classifier": ClassifierSpec,
     "faultload": FaultSpec,
+    "validation_fault": ValidationFaultSpec,
     "monitors": MonitorSpec,
 }
 

@@ -18,6 +18,7 @@ PLURALS = {
     "workloads": "workload",
     "classifiers": "classifier",
     "faultloads": "faultload",
+    "validation_faults": "validation_fault",
     "seeds": "seed",
 }
 """The lists of a campaign, and what an experiment has instead."""

@@ -132,8 +132,14 @@ class MonitorSpec(ComponentSpec):
     fallback: ComponentSpec | None = None
 
 
-class FaultSpec(ComponentSpec):
-    """A faultload by name, at one severity.
+class ValidationFaultSpec(ComponentSpec):
+    """A faultload by name, at one severity: outliers to learn from, or one of a stream's."""
+
+    severity: float | None = Field(default=None, gt=0, strict=True)
+
+
+class FaultSpec(ValidationFaultSpec):
+    """A faultload of a stream.
 
     `share` is its part of the OOD instances beside other faults; `both` applies it to ID and OOD instances
     alike, after all others. `coherence` is how long a random draw lasts, and `drift` in how many instances
@@ -142,7 +148,6 @@ class FaultSpec(ComponentSpec):
 
     unsaid = ("coherence", "drift")
 
-    severity: float | None = Field(default=None, gt=0, strict=True)
     share: float = Field(default=1.0, gt=0, le=1e6, strict=True)
     both: bool = Field(default=False, strict=True)
     coherence: api.Coherence | None = None

@@ -19,6 +19,7 @@ from farm.api import (
     Images,
     IntArray,
     Objects,
+    Split,
     Stream,
     Workload,
     check_choice,
@@ -27,7 +28,7 @@ from farm.api import (
     image_digests,
 )
 from farm.errors import DataError
-from farm.run.sources import check_positions, check_unseen
+from farm.run.sources import check_not_taught, check_positions, check_unseen
 from farm.run.streams import cut, together
 from farm.store.files import check_files, file_digest, json_digest, new_folder, write_json
 from farm.store.images import STORES
@@ -196,3 +197,8 @@ class StoredStream:
         digests = [digest for batch in self.batches(1024) for digest in image_digests(batch.images)]
         ids, track = (self._index[column].to_numpy(dtype=object).astype(str) for column in ("ids", "track"))
         check_unseen(workload, digests, track, ids, str(self._folder))
+
+    def guard_against(self, split: Split, what: str) -> None:
+        """Raise where an instance is one of these images, of which something was learned."""
+        digests = [digest for batch in self.batches(1024) for digest in image_digests(batch.images)]
+        check_not_taught(split, digests, str(self._folder), what)

@@ -25,7 +25,15 @@ from farm.api import (
     WorkloadSource,
     check_engine,
 )
-from farm.config.experiment import ComponentSpec, Experiment, FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.config.experiment import (
+    ComponentSpec,
+    Experiment,
+    FaultSpec,
+    MonitorSpec,
+    OrderSpec,
+    ValidationFaultSpec,
+    rule_for,
+)
 from farm.config.explaining import explain
 from farm.errors import ExperimentError, UnknownNameError, UserError, suggestion
 from farm.registry import Kind
@@ -77,6 +85,7 @@ class Components:
     monitors: Sequence[PlannedMonitor]
     policy: Policy
     fallback: str | ModelSource
+    validation_fault: PlannedFault | None = None
 
 
 def build(experiment: Experiment, context: Context | None = None) -> Components:
@@ -146,6 +155,9 @@ def attempt(
         made(f"monitors.{number}", planned_monitor, spec, experiment, classifier, fallback or NONE, context)
         for number, spec in enumerate(experiment.monitors)
     ]
+    outliers = None
+    if experiment.validation_fault is not None:
+        outliers = made("validation_fault", planned_validation_fault, experiment.validation_fault)
     if workload is None or classifier is None or order is None or policy is None or fallback is None:
         return None
     return Components(
@@ -156,6 +168,7 @@ def attempt(
         [monitor for monitor in monitors if monitor],
         policy,
         fallback,
+        outliers,
     )
 
 
@@ -223,6 +236,11 @@ def planned_fault(
         planned = PlannedFault(rule, level, spec.share, spec.both, spec.coherence, spec.drift or DRIFT)
     planned.rule.check_severity(planned.severity)
     return planned
+
+
+def planned_validation_fault(spec: ValidationFaultSpec) -> PlannedFault:
+    """Return the fault that gives outliers, with its severity checked."""
+    return planned_fault(PlannedFault(cast(Faultload, spec.make("faultload")), spec.severity))
 
 
 def fault_of_interval(named: Named | Faultload) -> PlannedFault:

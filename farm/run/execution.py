@@ -30,7 +30,8 @@ from farm.run.benchmark_set import StoredStream
 from farm.run.builder import Components, build
 from farm.run.fallback import Fallback, unfit_second
 from farm.run.loading import importable
-from farm.run.needs import check_some_run, unmet
+from farm.run.needs import Given, check_some_run, unmet
+from farm.run.outliers import check_rules, inner
 from farm.run.shared import CallObserver, Recent
 from farm.run.testbed import Testbed
 from farm.store import provenance
@@ -118,11 +119,15 @@ def assemble(
         "experiment_commit": provenance.git_commit(folder),
         "home": str(folder.resolve()),
     }
-    if excluded is None:
-        check_some_run(monitors, unmet(monitors))  # before anything is trained
+    learns_from = components.validation_fault
+    if excluded is None:  # before anything is trained
+        check_some_run(monitors, unmet(monitors, given=Given(outliers=learns_from is not None)))
     workload = bed.workload(components.workload)
-    classifier = bed.classifier(components.classifier, workload)
-    left_out = unmet([monitor for monitor in monitors if monitor.name not in (excluded or {})], classifier)
+    taught = workload if learns_from is None else inner(workload, experiment.seed)
+    classifier = bed.classifier(components.classifier, taught)
+    given = bed.given(classifier, learns_from is not None)
+    wanted = [monitor for monitor in monitors if monitor.name not in (excluded or {})]
+    left_out = unmet(wanted, classifier, given)
     classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
     if excluded is None:
         check_some_run(monitors, left_out)
@@ -138,11 +143,18 @@ def assemble(
     # After the stream: attacks look at the network as it is, so that no fault depends on the engine.
     # It has the layers of all monitors, also of those that a campaign leaves out, or the last bits of the
     # others would hang on who is.
+    plain = classifier
     if engine := experiment.classifier.engine:
-        lacking = unmet(monitors, classifier)
+        lacking = unmet(monitors, classifier, given)
         watching = [monitor for monitor in monitors if monitor.name not in lacking]
         classifier = bed.on_engine(classifier, workload, watching, engine=engine, layers=experiment.layers)
     rules = {one.name: one.calibration for one in planned}
+    check_rules(rules, learns_from is not None)
+    outliers = None
+    if learns_from is not None:
+        outliers = bed.outliers(learns_from, workload, plain)
+        stream.guard_against(outliers.every, f"validation_fault '{learns_from.rule.name}'")
+        record["validation_fault"] = outliers.record()
     return Assembled(
         experiment=experiment,
         bed=bed,
@@ -152,7 +164,7 @@ def assemble(
         policies={one.name: one.policy for one in planned},
         fallbacks={name: one for name, one in fallbacks.items() if name not in (unfit or {})},
         stream=stream,
-        failures=left_out | bed.fit_all(fitted, classifier, workload, rules),
+        failures=left_out | bed.fit_all(fitted, classifier, workload, rules, outliers),
         record=record,
     )
 

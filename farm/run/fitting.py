@@ -30,9 +30,11 @@ from farm.api import (
     Workload,
     read_only,
 )
-from farm.errors import Failure
+from farm.errors import Failure, RequirementError
 from farm.run.faults import chunk_size
-from farm.run.needs import check_needs
+from farm.run.needs import NOTHING, Given, check_needs
+from farm.run.networks import OwnNetworks, Trainer
+from farm.run.outliers import Outliers
 from farm.run.shared import CallObserver, NoObserver
 from farm.store.amounts import in_bytes, in_words
 from farm.store.batch_arrays import BatchArrays, place_for
@@ -49,7 +51,7 @@ IN_MEMORY = 32 * 2**20
 LONG = 60.0
 """A pass of more seconds is told before."""
 LAYER = "layer "
-NOTHING = np.empty(0)
+EMPTY = np.empty(0)
 
 
 class ObservedSplit:
@@ -145,10 +147,10 @@ def _small(seen: Observation, shape: tuple[int, ...]) -> Observation:
     return replace(
         seen,
         images=np.empty((0, *shape), dtype=np.float32),
-        probabilities=NOTHING,
+        probabilities=EMPTY,
         logits=None,
         members=None,
-        activations=dict.fromkeys(seen.activations, NOTHING.astype(np.float32)),
+        activations=dict.fromkeys(seen.activations, EMPTY.astype(np.float32)),
     )
 
 
@@ -196,6 +198,28 @@ class Material:
         return iter(self.train)
 
 
+@dataclass(frozen=True)
+class UnlabelledRows:
+    """The observations of a split, without labels: of outliers there are none."""
+
+    rows: Iterable[Labelled]
+
+    def __iter__(self) -> Iterator[Observation]:
+        return (observation for observation, _ in self.rows)
+
+
+def hash_of(outliers: Outliers | None) -> str | None:
+    """Return what tells outliers from others; that of all, since networks learn from more than are chosen."""
+    return None if outliers is None else outliers.every.content_hash
+
+
+def untrained(need: OwnNetwork) -> TrainedNetwork:
+    """Say that nobody trains networks here."""
+    raise RequirementError(
+        f"{need.title} is needed, and nobody trains it here; fit by farm.run.testbed.Testbed"
+    )
+
+
 def union_of_layers(monitors: Iterable[Monitor]) -> tuple[str, ...]:
     """Return every layer that some monitor needs, pooled as it needs it, each once."""
     return tuple(dict.fromkeys(layer for m in monitors for layer in m.needs.observed))
@@ -212,17 +236,21 @@ def fit_monitors(
     fitted: FittedMonitors | None = None,
     watch: CallObserver | None = None,
     folder: Path | None = None,
+    given: Given = NOTHING,
+    outliers: Outliers | None = None,
+    train: Trainer | None = None,
 ) -> dict[str, str]:
     """Fit and calibrate all monitors; give the reason of each that failed, by its name.
 
     A monitor that fails alone is a result, and the others go on without it. Those that `fitted` finds are not
     fitted again; where it finds all, the classifier does not run. `watch` is told which monitor is at work.
-    Layers that take much room lie in `folder` meanwhile, or in that of the cache.
+    Layers that take much room lie in `folder` meanwhile, or in that of the cache. `outliers` are those of a
+    validation fault, and `train` trains a network of a monitor's own.
     """
     progress, watch = progress or Silent(), watch or NoObserver()
-    check_needs(monitors, classifier)
+    check_needs(monitors, classifier, given)
     chosen = {m.name: (rules or {}).get(m.name, CalibrationRule()) for m in monitors}
-    keys = fitted.keys(monitors, chosen, classifier, workload, seed) if fitted else {}
+    keys = fitted.keys(monitors, chosen, classifier, workload, seed, hash_of(outliers)) if fitted else {}
     missing = []
     for monitor in monitors:
         key = keys.get(monitor.name)
@@ -238,26 +266,29 @@ def fit_monitors(
         return {}
     layers = union_of_layers(missing)
     members = max(m.needs.members for m in missing)
+    splits = [workload.train, workload.validation, *([outliers.chosen] if outliers else [])]
+    observed = [
+        ObservedSplit(
+            classifier, split, layers, members, progress, folder=folder, more=sum(map(len, splits[i + 1 :]))
+        )
+        for i, split in enumerate(splits)
+    ]
+    asked = [need for monitor in missing for need in monitor.needs.networks]
     material = Material(
         classes=workload.classes,
         seed=seed,
-        train=ObservedSplit(
-            classifier,
-            workload.train,
-            layers,
-            members,
-            progress,
-            folder=folder,
-            more=len(workload.validation),
-        ),
-        validation=ObservedSplit(classifier, workload.validation, layers, members, progress, folder=folder),
+        train=observed[0],
+        validation=observed[1],
+        outliers=UnlabelledRows(observed[2]) if outliers else None,
+        networks=OwnNetworks(asked, train or untrained),
     )
     failures: dict[str, str] = {}
     for monitor in progress.track(missing, "fitting monitors"):
 
         def fit(monitor: Monitor = monitor) -> None:
             monitor.fit(material, classifier)
-            monitor.calibrate(material.validation, chosen[monitor.name], len(workload.classes))
+            rule, classes = chosen[monitor.name], len(workload.classes)
+            monitor.calibrate(material.validation, rule, classes, material.outliers)
 
         key = keys.get(monitor.name)
         try:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from farm import registry
-from farm.api import FAULT_MEASURES, Monitor, Workload
+from farm.api import FAULT_MEASURES, VALIDATION_FAULT, Monitor, Workload
 from farm.errors import one_line, pass_on_ctrl_c
 from farm.run.data_card import data_card
 from farm.run.system import Step, SystemUnderTest
@@ -167,6 +167,7 @@ def run_record(
             "nbytes": classifier.nbytes,
             "bare_time_us": _finite(system.bare_microseconds),
             "observing_time_us": _finite(system.observing_microseconds),
+            **({"notes": dict(classifier.notes)} if classifier.notes else {}),
         },
         "classes": list(classifier.classes),
         "monitors": [_monitor(m, system, readouts, failed.get(m.name)) for m in monitors],
@@ -184,7 +185,7 @@ def _monitor(
         "name": monitor.name,
         "class": f"{type(monitor).__module__}:{type(monitor).__qualname__}",
         "parameters": monitor.parameters,
-        "ranked": True,
+        "ranked": not learned_from_outliers(monitor),
         "yardstick": monitor.is_yardstick,
         "failure": failure,
     }
@@ -207,6 +208,12 @@ def _monitor(
         "calibration": {**monitor.calibration.record(), "held_out_acceptance": realised},
         "rows_near_threshold": int(near.sum()),
     }
+
+
+def learned_from_outliers(monitor: Monitor) -> bool:
+    """Say whether a monitor or its threshold did; beside those of ID data alone it is in no ranking."""
+    method = monitor._calibration.method if monitor._calibration is not None else ""
+    return monitor.needs.outliers or method == VALIDATION_FAULT
 
 
 def cannot_tell(monitor: Monitor) -> str | None:

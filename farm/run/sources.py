@@ -21,6 +21,7 @@ from farm.api import (
     IntArray,
     Objects,
     PerInstance,
+    Split,
     StrArray,
     Workload,
     change_of,
@@ -133,6 +134,17 @@ class Sources:
             check_unseen(workload, split.digests, split.groups, split.ids, what)
         for fault in self.faults:
             self._check_foreign(fault)
+
+    def guard_against(self, split: Split, what: str) -> None:
+        """Raise where an image that a fault brings from elsewhere is one of these."""
+        for fault in self.faults:
+            targets = fault.targets
+            if targets.workload == self.workload.name:
+                continue  # test instances, changed
+            digests = targets.split.digests
+            check_not_taught(
+                split, [digests[i] for i in targets.indices], f"faultload '{fault.faultload.name}'", what
+            )
 
     def _check_foreign(self, fault: Fault) -> None:
         """Raise where an image that a fault brings from elsewhere is an ID test image: it is no novel one."""
@@ -396,6 +408,17 @@ def check_unseen(
                     f"'{workload.name}', such as '{ids[int(found[0])]}'; expected none, since benchmark data "
                     "never fits or tunes anything: take them out of one of the two"
                 )
+
+
+def check_not_taught(taught: Split, digests: Sequence[bytes], who: str, what: str) -> None:
+    """Raise where OOD images are among those that monitors learned from."""
+    copies = copies_of(taught, digests)
+    if copies.size:
+        raise DataError(
+            f"{who}: {copies.size} of its images are also in '{taught.name}', which {what} gives to learn "
+            "from; expected none, since outliers that were learned from show nothing: give them different "
+            "images"
+        )
 
 
 def _fault_ids(ids: StrArray, faultload: str, severity: FloatArray) -> StrArray:

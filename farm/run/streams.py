@@ -15,6 +15,7 @@ from farm.api import (
     Batch,
     IntArray,
     Objects,
+    Split,
     Workload,
     check_choice,
     check_number,
@@ -57,6 +58,10 @@ class FromSources:
     def guard(self, workload: Workload) -> None:
         """Raise where an image, or one of its group, is in the workload's training or validation data."""
         self._sources.guard(workload)
+
+    def guard_against(self, split: Split, what: str) -> None:
+        """Raise where an instance is one of these images, of which something was learned."""
+        self._sources.guard_against(split, what)
 
 
 class BenchmarkStream(FromSources):

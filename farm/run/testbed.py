@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,12 +28,15 @@ from farm.api import (
     Faultload,
     ModelSource,
     Monitor,
+    Network,
+    NetworkSource,
     NoCache,
     OODImages,
     Policy,
     Progress,
     Schedule,
     Silent,
+    Split,
     Stream,
     Workload,
     WorkloadSource,
@@ -55,6 +59,9 @@ from farm.run.builder import (
 from farm.run.fallback import LAST, Fallback, LastAccepted, NoFallback, SecondClassifier
 from farm.run.faults import Fault
 from farm.run.fitting import batch_size, fit_monitors, union_of_layers
+from farm.run.needs import Given
+from farm.run.networks import train_own
+from farm.run.outliers import Outliers, outliers_of
 from farm.run.pictures import PictureMaker
 from farm.run.recorder import Recorder, cannot_tell, run_record
 from farm.run.shared import CallObserver, Recent
@@ -186,7 +193,7 @@ class Testbed:
         Monitors are to be fitted on what is returned. Where the engine does not give what the network gives
         on images of the validation split, or cannot be built, it is eager; `engine.reason` says why.
         """
-        source = self._source_of(classifier)
+        source = self.source_of(classifier)
         split, cache = workload.validation, NoCache() if source is None else self._cache_of(source, workload)
         looked_at = np.linspace(0, len(split) - 1, min(batch_size(split), len(split))).astype(np.int64)
         wanted = [plain_name(layer) for layer in union_of_layers(monitors)]
@@ -205,7 +212,7 @@ class Testbed:
 
     def _model_made(
         self,
-        recipe: ModelSource,
+        recipe: ModelSource | NetworkSource,
         make: Callable[[Workload, Context], T],
         workload: Workload,
         context: Context,
@@ -216,7 +223,8 @@ class Testbed:
         except FarmError:
             raise
         except Exception as error:
-            why = f"model '{recipe.name}' failed: {one_line(error)}"
+            kind = "model" if isinstance(recipe, ModelSource) else "network"
+            why = f"{kind} '{recipe.name}' failed: {one_line(error)}"
             stop_where_full(why, error)
             raise ComponentFailure(why) from error
 
@@ -254,8 +262,14 @@ class Testbed:
         classifier: Classifier,
         workload: Workload,
         rules: Mapping[str, CalibrationRule],
+        outliers: Outliers | None = None,
     ) -> dict[str, str]:
-        """Fit and calibrate monitors; give the reasons of those that failed."""
+        """Fit and calibrate monitors; give the reasons of those that failed.
+
+        `outliers` are those of a validation fault, for monitors and rules that learn from them.
+        """
+        given = self.given(classifier, outliers is not None)
+        train = partial(train_own, self, classifier=classifier, workload=workload, outliers=outliers)
         with limited_threads(self.context.threads):
             return fit_monitors(
                 monitors,
@@ -267,7 +281,21 @@ class Testbed:
                 fitted=self._fitted(classifier),
                 watch=self._watch,
                 folder=cache.folder if isinstance(cache := self.context.cache, DiskCache) else None,
+                given=given,
+                outliers=outliers,
+                train=train,
             )
+
+    def given(self, classifier: Classifier, outliers: bool) -> Given:
+        """Say what monitors are given beside a classifier."""
+        return Given(outliers, self.source_of(classifier))
+
+    def outliers(self, fault: AskedFault, workload: Workload, classifier: Classifier) -> Outliers:
+        """Make the outliers of a validation fault: of ID validation images, or from another workload."""
+        planned = planned_fault(fault)
+        with limited_threads(self.context.threads):
+            prepared = self._fault(planned, workload, classifier, workload.validation)
+            return outliers_of(prepared, workload, self.context.seed)
 
     def fallbacks(
         self,
@@ -368,10 +396,12 @@ class Testbed:
             self.progress.note(made.shortened)
         return made
 
-    def _fault(self, planned: PlannedFault, workload: Workload, classifier: Classifier) -> Fault:
-        """Prepare a faultload."""
+    def _fault(
+        self, planned: PlannedFault, workload: Workload, classifier: Classifier, split: Split | None = None
+    ) -> Fault:
+        """Prepare a faultload for the test split, or another one."""
         ood_images = partial(self.ood_images, like=workload.shape)
-        context = FaultContext(workload, workload.test, classifier, ood_images, self.context)
+        context = FaultContext(workload, split or workload.test, classifier, ood_images, self.context)
         with limited_threads(self.context.threads):
             targets = planned.rule.prepare(context)
         return Fault(
@@ -380,7 +410,7 @@ class Testbed:
             planned.severity,
             planned.share,
             context,
-            self._source_of(classifier),
+            self.source_of(classifier),
             planned.coherence,
             planned.drift,
         )
@@ -469,14 +499,26 @@ class Testbed:
             self.progress.note(f"no pictures are kept: {one_line(error)}")
             return readouts
 
-    def _cache_of(self, source: ModelSource, workload: Workload) -> Cache:
+    def _cache_of(self, source: ModelSource | NetworkSource, workload: Workload) -> Cache:
         """Return the cache of what is made of a recipe on a workload."""
         cache = self.context.cache
         if not isinstance(cache, DiskCache):
             return cache
-        return ComponentCache("model", source, self.context, cache, data=workload.recipe)
+        kind: Kind = "model" if isinstance(source, ModelSource) else "network"
+        return ComponentCache(kind, source, self.context, cache, data=workload.recipe)
 
-    def _source_of(self, classifier: Classifier) -> ModelSource | None:
+    def network(self, source: NetworkSource, workload: Workload) -> Network:
+        """Train a network that is no classifier on a workload, or find it in the cache."""
+        context = replace(self.context, cache=self._cache_of(source, workload))
+        return self._model_made(source, source.network, workload, context)
+
+    def with_seed(self, seed: int) -> Testbed:
+        """Return a testbed that shares everything with this one but its random numbers."""
+        bed = copy(self)
+        bed.context = replace(self.context, seed=seed)
+        return bed
+
+    def source_of(self, classifier: Classifier) -> ModelSource | None:
         """Return the recipe of a classifier that was made here."""
         made, source = self._sources.get(id(classifier), (None, None))
         return source if made is not None and made() is classifier else None
@@ -484,7 +526,7 @@ class Testbed:
     def _fitted(self, classifier: Classifier) -> FittedMonitors | None:
         """Return the fitted monitors of a classifier that was made here; of any other, not all is known."""
         context = self.context
-        source = self._source_of(classifier)
+        source = self.source_of(classifier)
         if source is None or not isinstance(context.cache, DiskCache):
             return None
         return FittedMonitors(

@@ -82,8 +82,9 @@ class FittedMonitors:
         classifier: Classifier,
         workload: Workload,
         seed: int,
+        outliers: str | None = None,
     ) -> dict[str, Key]:
-        """Return the keys of those that can be kept, by their names."""
+        """Return the keys of those that can be kept, by their names; `outliers` is a hash of all of them."""
         identities, keys = Identities(self._folder), dict[str, Key]()
         try:
             around = circumstances(classifier, self._source, threads=self._threads, identities=identities)
@@ -98,6 +99,7 @@ class FittedMonitors:
             # Of its folders all, since a monitor may read there what is no image.
             "files": files,
             "seed": seed,
+            "outliers": outliers,
         }
         for monitor in monitors:
             # None is kept whose identity would not tell everything, or not what is in memory.

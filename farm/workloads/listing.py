@@ -19,12 +19,13 @@ from farm.api import (
     Workload,
     check_choice,
     check_number,
+    cut_by_group,
     generator,
 )
 from farm.errors import ParameterError
 from farm.workloads.decoding import Layout
 from farm.workloads.image_files import FileImages, ImageFiles, read_masks
-from farm.workloads.splitting import cut_by_group, first_of_each
+from farm.workloads.splitting import first_of_each
 
 SPLITS = ("train", "validation", "test")
 SHARE = 0.2

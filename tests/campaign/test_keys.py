@@ -41,6 +41,7 @@ BASE: dict[str, Any] = {
         HEIR,
         {"name": "energy", "as": OTHER},
     ],
+    "validation_fault": {"name": "impulse-noise", "severity": 1.0},
     "stream": {"order": "shuffled"},
 }
 TIMED = {"stream.order": {"name": "onset", "as": "early", "at": 5}}
@@ -72,6 +73,10 @@ TABLE: dict[str, Row] = {
     "faultload.both": ("cell", True),
     "faultload.coherence": ("cell", "track"),
     "faultload.drift": ("cell", 7, {"faultload.coherence": "drifting"}),
+    "validation_fault.name": ("cell", "shot-noise"),
+    "validation_fault.alias": ("cell", "grain"),
+    "validation_fault.parameters": ("cell", {"strength": 2}),
+    "validation_fault.severity": ("cell", 3.0),
     "stream.order.name": ("cell", "sequential"),
     "stream.order.alias": ("cell", "late", TIMED),
     "stream.order.parameters": ("cell", {"at": 6}, TIMED),
@@ -269,13 +274,14 @@ def test_what_every_cell_depends_on_is_in_every_key(
     assert all(after.monitors[name] != key for name, key in before.monitors.items())
 
 
-def test_a_process_keeps_what_cells_of_one_workload_classifier_and_seed_share(maker: KeyMaker) -> None:
+def test_a_process_keeps_what_cells_of_one_workload_classifier_outliers_and_seed_share(maker: KeyMaker) -> None:
     """Which field parts cells into groups; a table of the others would only repeat the one above."""
     before = maker.group(parse_experiment(BASE, "test"))
     for path, (_, value, *more) in TABLE.items():
         values = with_values({**(more[0] if more else {}), path: value})
         # The network is one, whatever runs it.
-        parts = path.partition(".")[0] in ("workload", "classifier", "seed") and path != "classifier.engine"
+        shared = ("workload", "classifier", "validation_fault", "seed")
+        parts = path.partition(".")[0] in shared and path != "classifier.engine"
         assert (maker.group(parse_experiment(values, "test")) != before) is parts, path
 
 
@@ -298,6 +304,11 @@ OF_CAMPAIGN: dict[str, tuple[dict[str, Any], Cells]] = {
     "seeds": ({"seeds": [1, 2]}, (4, 4)),
     "repetitions": ({"seeds": None, "repetitions": 3}, (8, 4)),
     "exclude": ({"exclude": [{"seed": 1, "severity": 3}]}, (6, 0)),
+    "validation_fault": ({"validation_fault": "brightness"}, (0, 8)),
+    "validation_faults": (
+        {"validation_fault": None, "validation_faults": [BASE["validation_fault"], "contrast"]},
+        (8, 8),
+    ),
     "limits": ({"limits": {"seconds": 5.0, "memory_gb": 1.0}}, (8, 0)),
     "workload": ({"workload": "digits"}, (0, 8)),
     "classifier": ({"classifier": "lenet"}, (0, 8)),
@@ -308,7 +319,7 @@ def test_of_a_campaign_every_field_of_its_own_is_known_by_the_cells_it_makes(mak
     assert set(OF_CAMPAIGN) == set(Campaign.model_fields) - set(Settings.model_fields)
     assert set(LimitSpec.model_fields) == {"seconds", "memory_gb"}, "limits are in no key"
     assert set(Exclusion.model_fields) == {
-        *("workload", "classifier", "faultload", "severity", "seed", "monitor")
+        *("workload", "classifier", "faultload", "severity", "seed", "monitor", "validation_fault")
     }
 
     def cells(**changes: Any) -> dict[str, dict[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from farm.api import LAST_HIDDEN, CalibrationRule, FunctionClassifier, Needs, collect
+from farm.api import LAST_HIDDEN, CalibrationRule, FunctionClassifier, Needs, OwnNetwork, collect
 from farm.errors import DataError, RequirementError
 from farm.run import fitting
 from farm.run.fitting import ObservedSplit, fit_monitors, union_of_layers
@@ -134,7 +134,7 @@ def test_the_users_mistake_stops_everything(tiny, classifier):
         Needs(layers=("fc9",)),
         Needs(gradients=True),
         Needs(outliers=True),
-        Needs(networks=("vae", "cnn")),
+        Needs(networks=(OwnNetwork(parameters=(("loss", "logistic"),)),)),
     ],
 )
 def test_needs_are_checked_before_the_classifier_is_run(tiny, classifier, needs):

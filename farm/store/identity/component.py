@@ -20,6 +20,8 @@ from farm.store.identity.memory import newest, states_of
 from farm.store.timing import timed
 
 _TARGET = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):[^\W\d]\w*")
+OWN_NETWORK = b"OwnNetwork"
+"""What code says that asks for a network of its own."""
 _OURS = tuple(HOME / package for package in OUR_PACKAGES)
 DATA_SUFFIXES = frozenset(
     (
@@ -164,6 +166,10 @@ class Identities:
             modules |= self._modules.get(text, set()) | self._modules.get(text.replace("_", "-"), set())
         imported = {match[1] for text in texts if (match := _TARGET.fullmatch(text))}
         code = self._code_of(frozenset(modules), frozenset(imported))
+        if kind == "monitor" and any(OWN_NETWORK in file.read_bytes() for file in code.files):
+            # Which of them, only the monitor could tell; to make it would load what it imports.
+            modules |= {entry.target.partition(":")[0].strip() for entry in entries("network").values()}
+            code = self._code_of(frozenset(modules), frozenset(imported))
         named = self.files_of(parameters)
         return {
             "kind": kind,

@@ -303,6 +303,10 @@ class WorkloadSource(Component, ABC):
     @abstractmethod
     def _load(self, context: Context) -> Workload: ...
 
+    def for_workload(self, workload: Workload) -> WorkloadSource:  # noqa: ARG002
+        """Return the recipe of OOD images beside this workload: another where code makes them to measure."""
+        return self
+
     def _load_ood(self, context: Context, like: tuple[int, int, int] | None) -> Workload | OODImages:  # noqa: ARG002
         """Return a workload, of which the test split serves, or images without splits."""
         return self._load(context)

@@ -203,7 +203,9 @@ def _excluded(campaign: Campaign, labels: Sequence[Label]) -> tuple[set[int], li
                 )
         monitors = asked.pop("monitor", None)
         matching = [
-            i for i, label in enumerate(labels) if all(label.get(key) in values for key, values in asked.items())
+            i
+            for i, label in enumerate(labels)
+            if all(label.get(key) in values for key, values in asked.items())
         ]
         if not matching:
             raise ExperimentError(f"exclude.{number} matches no cell, since none has all of it; leave it out")

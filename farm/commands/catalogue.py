@@ -155,13 +155,14 @@ def _told(needs: dict[str, Any] | None) -> str:
     """Tell what is needed in words."""
     if needs is None:
         return "depends on its parameters"
+    networks = [api.OwnNetwork(**one).title for one in needs["networks"]]
     words = {
         "logits": "logits",
         "gradients": "gradients back to the image",
         "head": "the last linear layer's weights",
         "members": f"{needs['members']} passes or networks",
-        "networks": f"networks of its own ({', '.join(needs['networks'])})",
-        "outliers": "a named validation fault",
+        "networks": f"networks of its own: {', '.join(networks)}",
+        "outliers": "outliers (validation_fault)",
         "order": "the stream's order",
     }
     layers = [f"the layer '{layer}'" for layer in needs["layers"]]

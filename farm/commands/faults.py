@@ -56,7 +56,7 @@ def _preview(options: argparse.Namespace, specs: Sequence[FaultSpec], out: Path)
     brought: list[OODImages] = []
 
     def ood_images(source: Any, split: str) -> OODImages:
-        brought.append(bed.ood_images(source, split, like=workload.shape))
+        brought.append(bed.ood_images(source, split, beside=workload))
         return brought[-1]
 
     rows: list[tuple[str, Images]] = []

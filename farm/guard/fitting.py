@@ -14,6 +14,7 @@ from farm.guard.own_code import OwnCode, needed_files
 from farm.run.builder import build
 from farm.run.fallback import SecondClassifier, check_second
 from farm.run.loading import importable, load_experiment
+from farm.run.outliers import check_rules, inner
 from farm.run.testbed import Testbed
 from farm.store import provenance
 
@@ -65,7 +66,11 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed, 
     made: dict[str, Sequence[Component]] = {"workload": [source], "classifier": [model]}
     record = resolved(experiment, made)
     workload = bed.workload(source)
-    classifier = bed.classifier(model, workload)
+    learns_from = components.validation_fault
+    rules = {monitor.name: planned.calibration}
+    check_rules(rules, learns_from is not None)
+    classifier = bed.classifier(model, workload if learns_from is None else inner(workload, experiment.seed))
+    outliers = None if learns_from is None else bed.outliers(learns_from, workload, classifier)
     fallback = bed.fallbacks({monitor.name: second}, workload)[monitor.name]
     # Their recipes by the names they are found by, where the experiment calls them otherwise.
     classifier.recipe = {**model.parameters, "name": experiment.classifier.name}
@@ -74,7 +79,7 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed, 
         fallback.classifier.recipe = {**second.parameters, "name": name}
         check_second(fallback.classifier, classifier, f"fallback '{name}'")
     classifier = bed.on_engine(classifier, workload, [monitor], engine=engine)
-    if failures := bed.fit_all([monitor], classifier, workload, {monitor.name: planned.calibration}):
+    if failures := bed.fit_all([monitor], classifier, workload, rules, outliers):
         raise ComponentFailure("; ".join(failures.values()))
     parts = [classifier.recipe, fallback.record(), spec.model_dump(), policy.parameters, monitor.parameters]
     files = needed_files([*parts, experiment.policy.name, experiment.fallback.name], folder)
@@ -96,6 +101,7 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed, 
             "experiment_commit": provenance.git_commit(folder),
             "testbed_commit": provenance.git_commit(registry.HOME),
             "notes": monitor.all_notes(),
+            **({} if outliers is None else {"validation_fault": outliers.record()}),
         },
         code=OwnCode(folder.resolve(), files).keep(),
     )

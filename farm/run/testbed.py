@@ -150,15 +150,18 @@ class Testbed:
         self,
         source: Named | WorkloadSource,
         split: str = "test",
-        like: tuple[int, int, int] | None = None,
+        beside: Workload | None = None,
     ) -> OODImages:
-        """Load images that nothing is fitted on; see `WorkloadSource.load_ood`.
+        """Load images that nothing is fitted on, `beside` ID ones; see `WorkloadSource.load_ood`.
 
         Another split than `test` is one of a whole workload, of which all rules are checked.
         """
         recipe: WorkloadSource = (
             source if isinstance(source, WorkloadSource) else make_named("workload", source)
         )
+        like = None if beside is None else beside.shape
+        if beside is not None:
+            recipe = recipe.for_workload(beside)
         if split != "test" or recipe.rendered:
             return OODImages.of(self.workload(recipe), split)
         return self._once("workload", recipe, {"like": like}, lambda: recipe.load_ood(self.context, like))
@@ -400,7 +403,7 @@ class Testbed:
         self, planned: PlannedFault, workload: Workload, classifier: Classifier, split: Split | None = None
     ) -> Fault:
         """Prepare a faultload for the test split, or another one."""
-        ood_images = partial(self.ood_images, like=workload.shape)
+        ood_images = partial(self.ood_images, beside=workload)
         context = FaultContext(workload, split or workload.test, classifier, ood_images, self.context)
         with limited_threads(self.context.threads):
             targets = planned.rule.prepare(context)

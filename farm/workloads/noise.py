@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from farm.api import (
 )
 from farm.errors import ParameterError
 
+ALONE = 1000
+"""So many images has each split where nobody says a number, and there are no ID data."""
+
 
 class _Noise(WorkloadSource):
     """One class called `noise`; an image is drawn when it is read, from its id and the seed alone."""
@@ -30,8 +33,9 @@ class _Noise(WorkloadSource):
         "Shafaei, Schmidt & Little: A Less Biased Evaluation of Out-of-Distribution Sample Detectors, 2019"
     )
 
-    def __init__(self, *, n: int = 1000, size: int | Sequence[int] = 32, channels: int = 3) -> None:
-        check_number("n", n, low=2, whole=True)
+    def __init__(self, *, n: int | None = 1000, size: int | Sequence[int] = 32, channels: int = 3) -> None:
+        if n is not None:
+            check_number("n", n, low=2, whole=True)
         if type(channels) is not int or channels not in (1, 3):
             raise ParameterError(f"channels is {channels!r}; expected 1 or 3")
         sides = [size, size] if isinstance(size, int) else list(size)
@@ -39,7 +43,17 @@ class _Noise(WorkloadSource):
             raise ParameterError(f"size is {size!r}; expected one whole number, or height and width")
         for side in sides:
             check_number("size", side, low=1, whole=True)
-        self._n, self._shape = n, (channels, sides[0], sides[1])
+        self._n, self._shape = n or ALONE, (channels, sides[0], sides[1])
+
+    def for_workload(self, workload: Workload) -> _Noise:
+        """Return it for images of this workload's shape and, where `n` is null, as many as it trains on."""
+        channels, *size = workload.shape
+        own: dict[str, Any] = {"size": size, "channels": channels} | self._arguments
+        if self.parameters["n"] is None:
+            own["n"] = max(len(workload.train), 2)
+        made = type(self)(**own)
+        made.name = self.name
+        return made
 
     def _load(self, context: Context) -> Workload:
         train, validation, test = (self._split(name, context) for name in ("train", "validation", "test"))
@@ -61,11 +75,11 @@ class NoiseUniform(_Noise):
     Parameters
     ----------
     n
-        How many images each split has.
+        How many images each split has. As OOD images, null is as many as the ID data have for training.
     size
-        Pixels along a square image, or height and width.
+        Pixels along a square image, or height and width. Where not said, OOD images have the size of ID ones.
     channels
-        1 or 3.
+        1 or 3; also as ID images, where not said.
 
     Examples
     --------
@@ -88,11 +102,11 @@ class NoiseNormal(_Noise):
     Parameters
     ----------
     n
-        How many images each split has.
+        How many images each split has. As OOD images, null is as many as the ID data have for training.
     size
-        Pixels along a square image, or height and width.
+        Pixels along a square image, or height and width. Where not said, OOD images have the size of ID ones.
     channels
-        1 or 3.
+        1 or 3; also as ID images, where not said.
 
     Examples
     --------

@@ -274,7 +274,9 @@ def test_what_every_cell_depends_on_is_in_every_key(
     assert all(after.monitors[name] != key for name, key in before.monitors.items())
 
 
-def test_a_process_keeps_what_cells_of_one_workload_classifier_outliers_and_seed_share(maker: KeyMaker) -> None:
+def test_a_process_keeps_what_cells_of_one_workload_classifier_and_seed_share(
+    maker: KeyMaker,
+) -> None:
     """Which field parts cells into groups; a table of the others would only repeat the one above."""
     before = maker.group(parse_experiment(BASE, "test"))
     for path, (_, value, *more) in TABLE.items():

@@ -42,6 +42,8 @@ class Novelty(Faultload):
     same
         Which of its classes are which of ours, beyond those of equal name: `{theirs: ours}`, by name or
         number; also as pairs, `[[theirs, ours]]`, which keep a number apart from a name in a run's record.
+    same_by_workload
+        The pairs of `same` for each of several ID workloads, by their names: in a campaign over workloads.
     split
         Which of its splits gives the images. Without a test split beside training data, `test` is all of
         its images, each once.
@@ -63,14 +65,20 @@ class Novelty(Faultload):
         workload: str | Mapping[str, Any],
         shared: str = "leave-out",
         same: Mapping[str | int, str | int] | Sequence[Sequence[str | int]] | None = None,
+        same_by_workload: Mapping[str, Sequence[Sequence[str | int]]] | None = None,
         split: str = "test",
     ) -> None:
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
         pairs = list(same.items()) if isinstance(same, Mapping) else same or []
-        if not isinstance(pairs, list | tuple) or not all(_is_pair(one) for one in pairs):
-            raise ParameterError(f"same is {same!r}; expected pairs of classes, theirs: ours")
-        self._workload, self._shared, self._same, self._split = workload, shared, pairs, split
+        by_workload = dict(same_by_workload or {})
+        for told, given in [("same", pairs), *by_workload.items()]:
+            if not isinstance(given, list | tuple) or not all(_is_pair(one) for one in given):
+                where = told if told == "same" else f"same_by_workload.{told}"
+                value = same if told == "same" else given
+                raise ParameterError(f"{where} is {value!r}; expected pairs of classes, theirs: ours")
+        self._workload, self._shared, self._split = workload, shared, split
+        self._same, self._same_by_workload = pairs, by_workload
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_ood(self._workload, self._split)
@@ -108,7 +116,7 @@ class Novelty(Faultload):
     def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:
         """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
-        for foreign, own in self._same:
+        for foreign, own in (*self._same, *self._same_by_workload.get(ours.name, ())):
             known[class_number(theirs, foreign, "same")] = class_number(ours, own, "same")
         return known
 

@@ -32,6 +32,7 @@ from farm.config.specs import (
     as_faults,
 )
 from farm.errors import ExperimentError, UserError
+from farm.protocols import as_campaign
 from farm.run.loading import written
 
 
@@ -143,6 +144,8 @@ class Campaign(Settings):
     repetitions: int | None = Field(default=None, ge=1)
     exclude: list[Exclusion] = Field(default=[])
     limits: LimitSpec = LimitSpec()
+    protocol: dict[str, Any] | None = None
+    """What the file of a protocol said, which wrote all else."""
 
     @field_validator(
         *("workload", "workloads", "classifier", "classifiers", "faultloads"),
@@ -220,7 +223,10 @@ def parse_campaign(values: Mapping[str, Any], where: str, folder: Path = Path())
 
 
 def _campaign_of(written: Written) -> Campaign:
-    values = dict(written.values)
+    try:
+        values = as_campaign(written.values)
+    except UserError as error:
+        raise type(error)(f"{written.path}: {error}") from error
     places: dict[str, list[str]] = {}
     if "faultload" in values:
         values["faultload"] = listed(values["faultload"], written.folder)

@@ -20,6 +20,7 @@ _RULES = {
     "model_type": "a name, or keys and values with a name",
     "string_pattern_mismatch": "letters, digits, '.', '_' and '-'",
     "string_type": "text",
+    "too_short": "at least one item",
 }
 """What was expected, in the words of somebody who writes YAML."""
 LONGEST = 200

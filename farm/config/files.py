@@ -22,7 +22,7 @@ PLURALS = {
     "seeds": "seed",
 }
 """The lists of a campaign, and what an experiment has instead."""
-CAMPAIGN_KEYS = (*PLURALS, "severities", "repetitions", "exclude", "limits")
+CAMPAIGN_KEYS = ("protocol", *PLURALS, "severities", "repetitions", "exclude", "limits")
 """The keys that only a campaign has: a file with one of them is a campaign."""
 
 _RIVALS: Mapping[str, tuple[str, ...]] = {

@@ -1,0 +1,41 @@
+"""Published ways to evaluate, as a whole: each is a campaign's cells, and has a table and a page of its own.
+
+A file that says `protocol: NAME` is read by that protocol, which writes it as a campaign. Importing this
+loads none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from farm.errors import ExperimentError, suggestion
+from farm.store.campaign_folder import CampaignFolder
+
+PROTOCOLS = {"od-test": "farm.protocols.od_test"}
+"""Where each lies. Its package gives `as_campaign`, `write_results`, `told`, and `page`."""
+
+
+def protocol(name: Any) -> Any:
+    """Return a protocol's package by its name."""
+    if name not in PROTOCOLS:
+        raise ExperimentError(f"protocol '{name}' is not known; {suggestion(str(name), PROTOCOLS)}")
+    return importlib.import_module(PROTOCOLS[name])
+
+
+def as_campaign(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says as the values of a campaign; of one without a protocol, the same."""
+    if "protocol" not in values:
+        return dict(values)
+    written: dict[str, Any] = protocol(values["protocol"]).as_campaign(values)
+    return written
+
+
+def protocol_of(folder: Path | str) -> dict[str, Any] | None:
+    """Return what the file of a campaign's protocol said; None of any other folder."""
+    if not CampaignFolder.is_campaign(folder):
+        return None
+    said: dict[str, Any] | None = CampaignFolder(folder).record()["campaign"].get("protocol")
+    return said

@@ -184,14 +184,14 @@ def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:
 
 
 def load_arrays(module: nn.Module, state: State, what: str) -> None:
-    """Put the weights and buffers of a saved classifier's state into a module that was made anew."""
+    """Put the weights and buffers of a saved state into a module that was made anew."""
     saved = {key.removeprefix("module."): array for key, array in state.items() if key.startswith("module.")}
     own = module.state_dict()
     for key in [*own, *saved]:
         there, wanted = _form(saved.get(key)), _form(own.get(key))
         if there != wanted:
             raise DataError(
-                f"the code of {what} has changed since the classifier was saved: its part '{key}' is now "
+                f"the code of {what} has changed since it was saved: its part '{key}' is now "
                 f"{wanted}, and was {there}"
             )
     module.load_state_dict({key: torch.from_numpy(np.array(array)) for key, array in saved.items()})

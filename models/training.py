@@ -29,12 +29,12 @@ class Recipe:
 
 def train(module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str) -> None:
     """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best."""
-    with _threads(context.threads):
+    with threads_held(context.threads):
         _train(module, workload, recipe, context, name)
 
 
 @contextmanager
-def _threads(threads: int) -> Iterator[None]:
+def threads_held(threads: int) -> Iterator[None]:
     """Hold torch to the thread count that the checkpoint is kept under, whoever asks for it."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)

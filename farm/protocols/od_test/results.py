@@ -1,0 +1,116 @@
+"""What an OD-test found, a row a result: how often each method was right on a triplet of sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from farm.errors import DataError
+from farm.protocols.od_test.spec import OdTest
+from farm.store.campaign_folder import CampaignFolder, planned_cells
+from farm.store.files import write_text
+from farm.store.readouts import Readouts
+
+FILE = "results.csv"
+COLUMNS = ("source", "validation", "target", "network", "method", "n", "accuracy", "optimistic")
+LABEL = "validation_fault"
+
+
+@dataclass(frozen=True)
+class NetworkAccuracy:
+    """How often a trained network is right on what it was trained on: the source's Table 2."""
+
+    source: str
+    network: str
+    loss: str
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All results of an OD-test that are there.
+
+    `frame` has `COLUMNS`; where there are several seeds, `seed` too. `validation` is empty for a method that
+    learns nothing from D_v, and `network` for one that looks at images alone.
+    """
+
+    spec: OdTest
+    frame: pd.DataFrame
+    networks: tuple[NetworkAccuracy, ...]
+    failures: Mapping[str, int]
+    """Why monitors failed, and in how many cells."""
+    missing: int
+    """Cells that are not there."""
+
+    @classmethod
+    def of(cls, folder: Path | str) -> Results:
+        """Read the results of a campaign's folder."""
+        place = CampaignFolder(folder)
+        spec = OdTest.model_validate(place.record()["campaign"]["protocol"])
+        cells = planned_cells(place)
+        rows: list[dict[str, Any]] = []
+        networks: dict[NetworkAccuracy, None] = {}
+        failures: dict[str, int] = {}
+        for cell, path in cells:
+            if path is None:
+                continue
+            readouts = Readouts.load(path, to_judge=True)
+            rows += _rows(spec, cell["label"], readouts)
+            networks |= dict.fromkeys(_networks(cell["label"], readouts.run))
+            for monitor in readouts.run["monitors"]:
+                if why := monitor["failure"]:
+                    failures[why] = failures.get(why, 0) + 1
+        if not rows:
+            raise DataError(f"{place.path} holds no result of an OD-test yet; `farm run` goes on with it")
+        seeds = {row["seed"] for row in rows}
+        columns = [*COLUMNS, *(["seed"] if len(seeds) > 1 else [])]
+        frame = pd.DataFrame(rows)[columns]
+        return cls(spec, frame, tuple(networks), failures, sum(path is None for _, path in cells))
+
+    @property
+    def honest(self) -> pd.DataFrame:
+        """The results on sets that the methods did not learn from."""
+        return self.frame[~self.frame["optimistic"]]
+
+    def write(self, folder: Path) -> Path:
+        """Write all results as CSV beside the cells."""
+        target = folder / FILE
+        write_text(target, self.frame.to_csv(index=False, lineterminator="\n"))
+        return target
+
+
+def _rows(spec: OdTest, label: Mapping[str, Any], readouts: Readouts) -> Iterator[dict[str, Any]]:
+    learns = {method.title: method.learns for method in spec.methods}
+    is_ood = readouts.instances["is_ood"].to_numpy()
+    for method, said in readouts.alarms.groupby("monitor", sort=False, observed=True):
+        # Instances and alarms have one order: that of the stream.
+        alarm = said.sort_values("position")["alarm"].to_numpy()
+        yield {
+            "source": label["workload"],
+            "validation": label[LABEL] if learns[str(method)] else "",
+            "target": label["faultload"],
+            "network": "" if method in spec.without_network else label["classifier"],
+            "method": str(method),
+            "n": len(is_ood),
+            "accuracy": float(np.mean(alarm == is_ood)),
+            "optimistic": bool(learns[str(method)] and label[LABEL] == label["faultload"]),
+            "seed": label["seed"],
+        }
+
+
+def _networks(label: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[NetworkAccuracy]:
+    """Return the networks of a run whose accuracies are known: the classifier, and those of monitors' own."""
+    noted = [run["classifier"].get("notes") or {}]
+    for monitor in run["monitors"]:
+        noted += (monitor.get("notes") or {}).get("networks") or []
+    for notes in noted:
+        # A network that tells outliers from the source is trained on another task.
+        if "train_accuracy" in notes and notes.get("classes", len(run["classes"])) == len(run["classes"]):
+            loss = str(notes.get("loss", ""))
+            if loss != "adversarial":
+                yield NetworkAccuracy(label["workload"], label["classifier"], loss, notes["train_accuracy"])

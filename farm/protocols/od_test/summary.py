@@ -1,0 +1,153 @@
+"""What an OD-test says of each method: its mean accuracy, by source set, and what optimism would add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from farm.api import FloatArray
+from farm.protocols.od_test.results import Results
+from farm.statistics.ranks import RankComparison, compare_ranks
+from farm.statistics.table import FullTable, Undefined
+
+FEWEST_SOURCES = 5
+CHANCE = 0.5
+A_BLOCK = "the mean over all triplets of one source set"
+
+
+@dataclass(frozen=True)
+class MeanAccuracy:
+    """A mean accuracy with its 95 % interval over triplets, and how many there are."""
+
+    method: str
+    network: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    source: str = ""
+
+    @property
+    def title(self) -> str:
+        """The method, and the network it stands on."""
+        return titled(self.method, self.network)
+
+
+@dataclass(frozen=True)
+class OptimismGap:
+    """How much better a method looks on other images of the very set that it learned from."""
+
+    method: str
+    network: str
+    n: int
+    """Pairs of a source and a set to learn from."""
+    optimistic: float
+    honest: float
+    gap: float
+    low: float
+    high: float
+
+    @property
+    def title(self) -> str:
+        """The method, and the network it stands on."""
+        return titled(self.method, self.network)
+
+
+def titled(method: str, network: str) -> str:
+    """Return what a method is called beside others.
+
+    Examples
+    --------
+    >>> titled("ScoreSVM", "VGG"), titled("1-NNSVM", "")
+    ('ScoreSVM/VGG', '1-NNSVM')
+    """
+    return f"{method}/{network}" if network else method
+
+
+def interval(values: FloatArray) -> tuple[float, float, float]:
+    """Return the mean of some values and its 95 % interval by Student's t; of one value, no interval.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in interval(np.array([0.5, 0.6, 0.7]))]
+    [0.6, 0.352, 0.848]
+    """
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, float("nan"), float("nan")
+    half = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    return mean, mean - half, mean + half
+
+
+def mean_accuracies(results: Results) -> list[MeanAccuracy]:
+    """Return each method's mean over all triplets, the best first: the source's Figure 3."""
+    found = [
+        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy()))
+        for (method, network), own in _groups(results.honest, ["method", "network"])
+    ]
+    return sorted(found, key=lambda one: -one.mean)
+
+
+def accuracies_by_source(results: Results) -> list[MeanAccuracy]:
+    """Return each method's mean over the triplets of each source set: the source's Figures 4 and 6."""
+    return [
+        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy()), source)
+        for (source, method, network), own in _groups(results.honest, ["source", "method", "network"])
+    ]
+
+
+def optimism_gaps(results: Results) -> list[OptimismGap]:
+    """Return how much each method's accuracy falls where the target is another set, the largest fall first.
+
+    Empty where no result is optimistic: `optimistic: true` asks for them.
+    """
+    return sorted(_gaps(results), key=lambda one: -one.gap)
+
+
+def _gaps(results: Results) -> Iterator[OptimismGap]:
+    learned = results.frame[results.frame["validation"] != ""]
+    for (method, network), own in _groups(learned, ["method", "network"]):
+        by = ["source", "validation"]
+        alike = own[own["optimistic"]].groupby(by)["accuracy"].mean()
+        other = own[~own["optimistic"]].groupby(by)["accuracy"].mean()
+        both = pd.concat([alike, other], axis=1, keys=["alike", "other"]).dropna()
+        if both.empty:
+            continue
+        gap = interval((both["alike"] - both["other"]).to_numpy())
+        yield OptimismGap(
+            method, network, len(both), float(both["alike"].mean()), float(both["other"].mean()), *gap
+        )
+
+
+def significance(results: Results) -> RankComparison | Undefined:
+    """Rank the methods on each source set, and test whether they differ; no p-value below five of them.
+
+    Triplets of one source share its images, its networks and its thresholds: they are no independent
+    evidence, and to test over them would find differences where there are none.
+    """
+    blocks = {
+        (source, titled(method, network)): float(own["accuracy"].mean())
+        for (source, method, network), own in _groups(results.honest, ["source", "method", "network"])
+    }
+    table = pd.Series(blocks).unstack(sort=False)
+    table = table.dropna(axis=1)
+    n = len(table)
+    if n < FEWEST_SOURCES:
+        return Undefined(
+            f"{n} source set{'' if n == 1 else 's'} are fewer than {FEWEST_SOURCES}: even if one method were "
+            f"the best on each, a test of two methods over {n} could give no p below {2 / 2**n:.3g}"
+        )
+    if table.shape[1] < 2:
+        return Undefined("there is one method")
+    values = tuple(tuple(row) for row in table.to_numpy().tolist())
+    sets, methods = tuple(map(str, table.index)), tuple(map(str, table.columns))
+    return compare_ranks(FullTable("accuracy", sets, methods, values, a_set_is=A_BLOCK))
+
+
+def _groups(frame: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    for key, own in frame.groupby(by, sort=False):
+        yield tuple(map(str, key)), own

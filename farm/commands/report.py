@@ -7,11 +7,12 @@ import os
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from farm.errors import DataError, ExperimentError, StorageError
+from farm.protocols import protocol_of
 from farm.report.page import FigureBook, Findings, find, page
 from farm.report.page.book import SUFFIXES as FIGURES
 from farm.report.page.document import GENERATOR
@@ -25,7 +26,11 @@ def report(options: argparse.Namespace) -> int:
     out = Path(options.out)
     figures = out.with_name(f"{out.stem}-figures")
     check_replaceable(out, figures)
-    made = write_report(find([Path(place) for place in options.runs]), out, figures)
+    places = [Path(place) for place in options.runs]
+    if len(places) == 1 and (of := protocol_of(places[0])) is not None:
+        made = _written(lambda book: of.page(places[0], book), out, figures)
+    else:
+        made = write_report(find(places), out, figures)
     print(f"farm: written to {made}, its figures to {figures}", file=sys.stderr)
     if options.open:
         webbrowser.open(made.resolve().as_uri())
@@ -34,9 +39,13 @@ def report(options: argparse.Namespace) -> int:
 
 def write_report(found: Findings, out: Path, figures: Path) -> Path:
     """Write page and figures; the figures first, so that where the page is, they are too."""
+    return _written(lambda book: page(found, book), out, figures)
+
+
+def _written(made: Callable[[FigureBook], str], out: Path, figures: Path) -> Path:
     with replaced_folder(figures) as folder:
-        made = page(found, FigureBook(folder, processes=os.cpu_count() or 1))
-    write_text(out, made)
+        text = made(FigureBook(folder, processes=os.cpu_count() or 1))
+    write_text(out, text)
     return out
 
 

@@ -16,6 +16,7 @@ from farm.errors import ExperimentError
 from farm.judging import JudgedRun
 from farm.judging.classifier_check import classifier_warnings
 from farm.judging.readouts import is_large, judged_records
+from farm.protocols import protocol_of
 from farm.report.tables import render
 from farm.store.campaign_folder import run_folders
 from farm.store.files import check_free
@@ -34,6 +35,9 @@ def compare(options: argparse.Namespace) -> int:
     from farm.gate.answer import answers, plain_confidence
     from farm.report.comparison import gaps, render_comparison, render_table, why_empty
 
+    of = [made for place in options.runs if (made := protocol_of(place)) is not None]
+    if of:
+        return _compare_protocol(of[0], options)
     if options.cd:
         from farm.report.figures import check_target
 
@@ -86,6 +90,26 @@ def compare(options: argparse.Namespace) -> int:
         comparison.save(options.out)
         print(f"farm: kept in {options.out}", file=sys.stderr)
     return 0
+
+
+def _compare_protocol(of: Any, options: argparse.Namespace) -> int:
+    """Print what the campaign of a protocol found; it has tables of its own, and one folder at a time."""
+    if len(options.runs) > 1:
+        raise ExperimentError(
+            f"{options.runs[0]} is one of {len(options.runs)} folders, and some are of a protocol; compare "
+            "such a folder alone"
+        )
+    if options.cd or options.out or options.table:
+        raise ExperimentError("--cd, --out and --table have no effect on a protocol's folder; leave them out")
+    print_looks(of.tables(Path(options.runs[0])), "latex" if options.latex else options.format)
+    return 0
+
+
+def print_looks(looks: Sequence[Look], style: str) -> None:
+    """Print looks as wide as the terminal."""
+    from farm.report.looks import render_looks
+
+    sys.stdout.write(render_looks(looks, style, width=_terminal(140)[0]))
 
 
 def _draw(conclusions: Sequence[Conclusion], out: str) -> None:
@@ -152,7 +176,6 @@ def _judged(
 def inspect(options: argparse.Namespace) -> int:
     """Print what was asked for of each run."""
     from farm.judging import inspection
-    from farm.report.looks import render_looks
 
     if options.images:
         from farm.commands.inspect_images import draw
@@ -183,7 +206,7 @@ def inspect(options: argparse.Namespace) -> int:
         of_run = f"{each.run['folder']}: " if len(readouts) > 1 else ""
         looks += [replace(look, title=of_run + look.title) for look in own]
     looks += _together(runs, options.look, options.deadline)
-    sys.stdout.write(render_looks(looks, options.format, width=_terminal(140)[0]))
+    print_looks(looks, options.format)
     return 0
 
 

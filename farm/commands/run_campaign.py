@@ -7,20 +7,24 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from farm.campaign.board import suitable_board
 from farm.campaign.plan import Plan, PlannedCell, check_components, make_plan
 from farm.campaign.progress import Estimator
 from farm.campaign.running import Executor, LocalExecutor, Summary, run_plan
 from farm.campaign.spec import Campaign
+from farm.protocols import protocol
 from farm.report.output import with_descriptions
 from farm.store.amounts import in_bytes, in_words
 from farm.store.campaign_folder import CampaignFolder
+
+if TYPE_CHECKING:
+    from farm.gate.answer import Answer
 
 SHOWN = 30
 """Cells, and failures, that are listed one by one; JSON has all of them."""
@@ -56,7 +60,13 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
             for line in _plan_lines(plan, campaign, folder, executor.workers):
                 board.note(line)
             summary = run_plan(plan, campaign, home, folder, executor, board)
-    answers, why_not = answers_of(folder.path) if summary.done else ([], None)
+    answers: list[Answer] = []
+    why_not: str | None = None
+    if campaign.protocol is not None:
+        if summary.done:
+            _tell_protocol(campaign.protocol, folder, options)
+    elif summary.done:
+        answers, why_not = answers_of(folder.path)
     if options.format == "table":
         print_answers(answers, [])
         if why_not:
@@ -64,6 +74,17 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
     _tell(summary, folder, time.perf_counter() - started)
     told = {"folder": str(folder.path), "answer": [asdict(each) for each in answers], **asdict(summary)}
     return 1 if summary.failures else 0, told
+
+
+def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: argparse.Namespace) -> None:
+    """Write what a protocol's campaign found, and print the beginning of it."""
+    from farm.commands.results import print_looks
+
+    of = protocol(said["protocol"])
+    written = of.write_results(folder.path)
+    if options.format == "table":
+        print_looks(of.tables(folder.path, short=True), "table")
+        print(f"All results are in {written}.\n")
 
 
 def _executor(options: argparse.Namespace, campaign: Campaign) -> Executor:

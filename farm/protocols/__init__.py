@@ -15,7 +15,7 @@ from farm.errors import ExperimentError, suggestion
 from farm.store.campaign_folder import CampaignFolder
 
 PROTOCOLS = {"od-test": "farm.protocols.od_test"}
-"""Where each lies. Its package gives `as_campaign`, `write_results`, `told`, and `page`."""
+"""Where each lies. Its package gives `as_campaign`, `write_results`, `tables` and `page`."""
 
 
 def protocol(name: Any) -> Any:
@@ -33,9 +33,9 @@ def as_campaign(values: Mapping[str, Any]) -> dict[str, Any]:
     return written
 
 
-def protocol_of(folder: Path | str) -> dict[str, Any] | None:
-    """Return what the file of a campaign's protocol said; None of any other folder."""
+def protocol_of(folder: Path | str) -> Any:
+    """Return the package of a campaign's protocol; None of any other folder."""
     if not CampaignFolder.is_campaign(folder):
         return None
     said: dict[str, Any] | None = CampaignFolder(folder).record()["campaign"].get("protocol")
-    return said
+    return None if said is None else protocol(said["protocol"])

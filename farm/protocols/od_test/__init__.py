@@ -4,6 +4,43 @@ Shafaei, Schmidt & Little, "Does Your Model Know the Digit 6 Is Not a Cat? A Les
 Outlier Detectors", 2018.
 """
 
-from farm.protocols.od_test.spec import NAME, OdTest, as_campaign
+from __future__ import annotations
 
-__all__ = ["NAME", "OdTest", "as_campaign"]
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from farm.judging.inspection import Look
+    from farm.report.page import FigureBook
+
+
+def as_campaign(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says as the values of a campaign."""
+    from farm.protocols.od_test import spec
+
+    return spec.as_campaign(values)
+
+
+def write_results(folder: Path) -> Path:
+    """Write what is there of a campaign's results beside its cells."""
+    from farm.protocols.od_test.results import Results
+
+    return Results.of(folder).write(folder)
+
+
+def tables(folder: Path, *, short: bool = False) -> list[Look]:
+    """Return what a campaign's folder says; `short` is the beginning alone."""
+    from farm.protocols.od_test.results import Results
+    from farm.protocols.od_test.tables import looks
+
+    made = list(looks(Results.of(folder)))
+    return made[:1] if short else made
+
+
+def page(folder: Path, book: FigureBook) -> str:
+    """Return a campaign's page."""
+    from farm.protocols.od_test.page import page as page_of
+    from farm.protocols.od_test.results import Results
+
+    return page_of(Results.of(folder), book)

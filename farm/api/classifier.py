@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from farm.api.arrays import FloatArray, Images, IntArray, State, StrArray
+from farm.api.arrays import JSON, FloatArray, Images, IntArray, State, StrArray
 from farm.api.component import Component, check_choice
 from farm.api.context import Cache, Context
 from farm.api.data import Workload
@@ -133,6 +133,8 @@ class Classifier(ABC):
     """The name and the parameters that made it, where a recipe did."""
     engine: Engine = Engine(OWN)
     """What runs it."""
+    notes: Mapping[str, JSON] = {}
+    """How its training went, where it was trained here; goes into the readouts."""
 
     @property
     @abstractmethod

@@ -167,6 +167,7 @@ def run_record(
             "nbytes": classifier.nbytes,
             "bare_time_us": _finite(system.bare_microseconds),
             "observing_time_us": _finite(system.observing_microseconds),
+            **({"notes": dict(classifier.notes)} if classifier.notes else {}),
         },
         "classes": list(classifier.classes),
         "monitors": [_monitor(m, system, readouts, failed.get(m.name)) for m in monitors],

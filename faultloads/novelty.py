@@ -24,6 +24,7 @@ from farm.api import (
 )
 from farm.errors import ParameterError
 from faultloads._classes import class_number
+from faultloads._resizing import resized
 
 
 class Novelty(Faultload):
@@ -47,6 +48,9 @@ class Novelty(Faultload):
     split
         Which of its splits gives the images. Without a test split beside training data, `test` is all of
         its images, each once.
+    resize
+        Bring its images to the size and channels of ours, where they have others: bilinear, antialiased when
+        they shrink; grey becomes three equal channels, and colours become grey. Otherwise that is an error.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class Novelty(Faultload):
         same: Mapping[str | int, str | int] | Sequence[Sequence[str | int]] | None = None,
         same_by_workload: Mapping[str, Sequence[Sequence[str | int]]] | None = None,
         split: str = "test",
+        resize: bool = False,
     ) -> None:
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
@@ -79,6 +84,7 @@ class Novelty(Faultload):
                 raise ParameterError(f"{where} is {value!r}; expected pairs of classes, theirs: ours")
         self._workload, self._shared, self._split = workload, shared, split
         self._same, self._same_by_workload = pairs, by_workload
+        self._resize = resize
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_ood(self._workload, self._split)
@@ -88,7 +94,10 @@ class Novelty(Faultload):
                 "expected another workload: give it a title of its own"
             )
         known = self._known_classes(ours, theirs)
-        split = theirs.images
+        split, notes = theirs.images, theirs.notes
+        if self._resize and split.images.shape != ours.shape:
+            notes = {**notes, "resized_from": list(split.images.shape)}
+            split = resized(split, ours.shape)
         labels = np.append(known, NO_ANSWER)[split.labels]  # -1, no class, is the last
         keep = np.arange(len(split)) if self._shared == "map" else np.flatnonzero(labels == NO_ANSWER)
         shared = [theirs.classes[i] for i in np.flatnonzero(known != NO_ANSWER)]
@@ -103,7 +112,7 @@ class Novelty(Faultload):
                 "shared": self._shared,
                 "left_out": len(split) - len(keep),
                 "novel": int((labels[keep] == NO_ANSWER).sum()),
-                **theirs.notes,
+                **notes,
             },
         )
 

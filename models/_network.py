@@ -23,6 +23,7 @@ from farm.api import (
     Cache,
     Classifier,
     Engine,
+    FloatArray,
     Images,
     Needs,
     RawOutputs,
@@ -95,7 +96,6 @@ class NetworkClassifier(Classifier, ABC):
         """Return what `_tensors` runs for these layers; raise `Unfit` where that cannot be exported."""
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
-        del members  # the capability is not declared, so nobody asks
         flags = images.flags
         if not (flags.c_contiguous and flags.writeable):  # torch warns of what nobody may write to
             images = np.require(images, requirements=["C", "W"])
@@ -103,9 +103,16 @@ class NetworkClassifier(Classifier, ABC):
             self._eager(images, layers) if self._session is None else self._session(images, layers)
         )
         activations = dict(zip(layers, values, strict=True))
+        # Whatever runs the network, its members run eager: an engine has dropout no more.
+        passes = self._members(images, members) if members else None
         if self.capabilities.logits:
-            return RawOutputs(logits=answers, activations=activations)
-        return RawOutputs(answers, activations=activations)
+            return RawOutputs(logits=answers, activations=activations, members=passes)
+        return RawOutputs(answers, activations=activations, members=passes)
+
+    def _members(self, images: Images, members: int) -> FloatArray:
+        """Return so many passes' probabilities (capability `members`)."""
+        del images, members
+        raise RequirementError(f"classifier '{self.name}' is one network: it gives no members")
 
     def _eager(self, pixels: Images, layers: Sequence[str]) -> list[NDArray[np.float32]]:
         with torch.inference_mode():

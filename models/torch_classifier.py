@@ -11,10 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import LAST_HIDDEN, Capabilities, Head, State
+from farm.api import LAST_HIDDEN, Capabilities, FloatArray, Head, Images, State, derived_seed
 from farm.errors import ComponentFailure, DataError, ParameterError, suggestion
 from models._network import NetworkClassifier
 from models.engines import Unfit
+
+MEMBERS_SEED = "members.seed"
+NO_DROPOUT = "it has no torch.nn.Dropout with p above 0; take one that has, such as vgg-small"
 
 
 class Preprocessing(nn.Module):
@@ -60,6 +63,10 @@ class TorchClassifier(NetworkClassifier):
         The part whose input is meant by `last-hidden`; the last linear layer where not given.
     order
         The module's output for each class, where it counts them in another order.
+    members_seed
+        What the masks of its members are drawn by, where it can give members: a module with
+        `torch.nn.Dropout`, p above 0, gives passes with dropout (MC-Dropout). A pass has a mask of its own,
+        the same for all images, whatever the batch.
     """
 
     def __init__(
@@ -73,6 +80,7 @@ class TorchClassifier(NetworkClassifier):
         last_hidden: str | None = None,
         order: Sequence[int] | None = None,
         version: str = "",
+        members_seed: int = 0,
     ) -> None:
         self.name = name
         self.classes = tuple(classes)
@@ -82,6 +90,10 @@ class TorchClassifier(NetworkClassifier):
         self._order = None if order is None else torch.as_tensor(order, device=self._device)
         self._version = version
         self._parts = {part: m for part, m in module.named_modules() if part}
+        self._dropouts = {
+            part: m for part, m in module.named_modules() if isinstance(m, nn.Dropout) and m.p > 0
+        }
+        self._members_seed = members_seed
         linear = [part for part, m in self._parts.items() if isinstance(m, nn.Linear)]
         if last_hidden is not None and last_hidden not in self._parts:
             hint = suggestion(last_hidden, self._parts)
@@ -90,8 +102,14 @@ class TorchClassifier(NetworkClassifier):
         hidden = (LAST_HIDDEN,) if self._head else ()
         shown = isinstance(self._parts.get(self._head or ""), nn.Linear)
         self.capabilities = Capabilities(
-            logits=True, layers=(*hidden, *self._parts), gradients=True, head=shown
+            logits=True,
+            layers=(*hidden, *self._parts),
+            gradients=True,
+            members=bool(self._dropouts),
+            head=shown,
         )
+        if not self._dropouts:
+            self.lacks = {"members": NO_DROPOUT}
 
     def _network_digest(self) -> str:
         """Return a hash of weights, buffers, preprocessing, class order and the maker's version."""
@@ -103,15 +121,18 @@ class TorchClassifier(NetworkClassifier):
         order = None if self._order is None else self._order.tolist()
         means = [None if t is None else t.flatten().tolist() for t in (shape.mean, shape.std)]
         seen.update(repr((self.classes, order, shape.size, means, self._version)).encode())
+        if self._dropouts:
+            seen.update(f"members by {self._members_seed}".encode())
         return seen.hexdigest()
 
     @property
     def state(self) -> State:
-        """Weights and buffers, and the normalisation, which may come from training data."""
+        """Weights and buffers, the normalisation, and what the masks of members are drawn by."""
         arrays = {f"module.{key}": _array(value) for key, value in self._module.state_dict().items()}
         shape = self._preprocessing
         normalisation = {"preprocessing.mean": shape.mean, "preprocessing.std": shape.std}
-        return arrays | {key: _array(value) for key, value in normalisation.items() if value is not None}
+        arrays |= {key: _array(value) for key, value in normalisation.items() if value is not None}
+        return arrays | ({MEMBERS_SEED: np.array(self._members_seed)} if self._dropouts else {})
 
     @property
     def nbytes(self) -> int:
@@ -139,6 +160,26 @@ class TorchClassifier(NetworkClassifier):
             )
         check_columns(logits.shape, len(self.classes), self.name)
         return logits if self._order is None else logits[:, self._order]
+
+    def _members(self, images: Images, members: int) -> FloatArray:
+        if not self._dropouts:
+            return super()._members(images, members)
+        pixels = torch.from_numpy(images)
+        with torch.inference_mode():
+            passes = [self._masked(pixels, number) for number in range(members)]
+            return np.stack([torch.softmax(one.double(), dim=1).numpy(force=True) for one in passes])
+
+    def _masked(self, images: Tensor, number: int) -> Tensor:
+        """Return the logits of one pass with dropout."""
+        handles = [
+            part.register_forward_hook(_Mask(self._members_seed, f"member {number} {name}", part.p))
+            for name, part in self._dropouts.items()
+        ]
+        try:
+            return self.differentiable(images)
+        finally:
+            for handle in handles:
+                handle.remove()
 
     def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
         if not layers:
@@ -168,6 +209,27 @@ class TorchClassifier(NetworkClassifier):
         if layer == LAST_HIDDEN and self._head:
             return self._parts[self._head].register_forward_pre_hook(lambda _, inputs: keep(inputs[0]))
         return self._parts[layer].register_forward_hook(lambda _, __, output: keep(output))
+
+
+class _Mask:
+    """Drops the same values of every image in one pass; what runs again in it drops others."""
+
+    def __init__(self, seed: int, name: str, p: float) -> None:
+        self._seed, self._name, self._p, self._calls = seed, name, p, 0
+
+    def __call__(self, module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        del module, output  # in evaluation, dropout gives what it got
+        (values,) = inputs
+        seed = derived_seed(self._seed, self._name, self._calls)
+        self._calls += 1
+        drawn = torch.rand(values.shape[1:], generator=torch.Generator().manual_seed(seed))
+        left = (drawn >= self._p).to(values)
+        return values * (left / (1 - self._p) if self._p < 1 else left)
+
+
+def members_seed(state: State) -> int:
+    """Return what the masks of a saved classifier's members are drawn by."""
+    return int(state[MEMBERS_SEED]) if MEMBERS_SEED in state else 0
 
 
 def check_columns(shape: Sequence[int], n_classes: int, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,12 +13,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import Context, Split, Workload, derived_seed
+from farm.api import JSON, Context, Split, Workload, check_choice, check_number, derived_seed
+from farm.errors import ParameterError
+
+LOSSES = ("cross-entropy", "logistic", "adversarial")
+FGSM_STEP = 0.01
+"""The adversarial loss moves pixels by this share of their range, as Lakshminarayanan et al. do."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train; everything here decides the weights."""
+    """How to train; everything here decides the weights.
+
+    `loss` is `cross-entropy`; `logistic`, the binary cross-entropy of each class against all others, summed
+    over classes; or `adversarial`, cross-entropy on each batch and on its FGSM examples.
+    """
 
     epochs: int
     batch_size: int
@@ -25,12 +35,29 @@ class Recipe:
     weight_decay: float
     patience: int
     augment: bool
+    loss: str = "cross-entropy"
+
+    def __post_init__(self) -> None:
+        check_number("epochs", self.epochs, low=1, whole=True)
+        check_number("batch_size", self.batch_size, low=1, whole=True)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("weight_decay", self.weight_decay, low=0)
+        check_number("patience", self.patience, low=1, whole=True)
+        check_choice("loss", self.loss, LOSSES)
 
 
-def train(module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str) -> None:
-    """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best."""
-    with threads_held(context.threads):
-        _train(module, workload, recipe, context, name)
+def train(
+    module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str
+) -> dict[str, JSON]:
+    """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best.
+
+    Return how it went: `loss`, `validation_loss` (one an epoch), `best_epoch` (from 1) and `train_accuracy`,
+    that of the weights that were kept, on training data as they are. What is no number is None.
+    """
+    # Dropout draws from torch's global generator, which is nobody else's for as long as this takes.
+    with threads_held(context.threads), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derived_seed(context.seed, name, "dropout"))
+        return _train(module, workload, recipe, context, name)
 
 
 @contextmanager
@@ -44,36 +71,46 @@ def threads_held(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _train(module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str) -> None:
+def _train(
+    module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str
+) -> dict[str, JSON]:
     images, labels = _tensors(workload.train)
     held_out = _tensors(workload.validation)
     rng = torch.Generator().manual_seed(derived_seed(context.seed, name, "training"))
     optimiser = torch.optim.AdamW(module.parameters(), recipe.learning_rate, weight_decay=recipe.weight_decay)
-    steps = -(-len(images) // recipe.batch_size)
+    sizes = _batch_sizes(len(images), recipe.batch_size, module)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, recipe.learning_rate, total_steps=steps * recipe.epochs
+        optimiser, recipe.learning_rate, total_steps=len(sizes) * recipe.epochs
     )
-    best, best_loss, waited = copy.deepcopy(module.state_dict()), float("inf"), 0
+    best, best_loss, best_epoch, waited = copy.deepcopy(module.state_dict()), float("inf"), 0, 0
+    curve: list[float] = []
     for _ in context.progress.track(range(recipe.epochs), f"training {name}"):
         module.train()
-        for chosen in torch.randperm(len(images), generator=rng).split(recipe.batch_size):
+        for chosen in torch.randperm(len(images), generator=rng).split(sizes):
             batch = images[chosen]
             if recipe.augment:
                 batch = jitter(batch, rng)
-            loss = F.cross_entropy(module(batch), labels[chosen])
+            loss = _training_loss(module, batch, labels[chosen], recipe.loss)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
             schedule.step()
-        now = _loss(module, *held_out)
+        now = _loss(module, *held_out, recipe.loss)
+        curve.append(now)
         if now < best_loss:
-            best, best_loss, waited = copy.deepcopy(module.state_dict()), now, 0
+            best, best_loss, best_epoch, waited = copy.deepcopy(module.state_dict()), now, len(curve), 0
         else:
             waited += 1
             if waited >= recipe.patience:
                 break
     module.load_state_dict(best)
     module.zero_grad(set_to_none=True)
+    return {
+        "loss": recipe.loss,
+        "validation_loss": [round(value, 6) if math.isfinite(value) else None for value in curve],
+        "best_epoch": best_epoch,
+        "train_accuracy": round(_accuracy(module, images, labels), 6),
+    }
 
 
 def jitter(images: Tensor, rng: torch.Generator) -> Tensor:
@@ -90,13 +127,59 @@ def jitter(images: Tensor, rng: torch.Generator) -> Tensor:
     return relit.clamp(0, 1)
 
 
+def _batch_sizes(n: int, size: int, module: nn.Module) -> list[int]:
+    """Cut an epoch into batches; one image alone has no spread to normalise a batch by."""
+    sizes = [min(size, n - start) for start in range(0, n, size)]
+    if sizes[-1] > 1 or not any(
+        isinstance(part, nn.modules.batchnorm._BatchNorm) for part in module.modules()
+    ):
+        return sizes
+    if size == 1:
+        raise ParameterError("batch_size is 1; expected at least 2 for a network with batch normalisation")
+    return [*sizes[:-2], size + 1]
+
+
+def _training_loss(module: nn.Module, images: Tensor, labels: Tensor, loss: str) -> Tensor:
+    if loss != "adversarial":
+        return _mean_loss(module(images), labels, loss)
+    images = images.detach().requires_grad_()
+    plain = F.cross_entropy(module(images), labels)
+    (slope,) = torch.autograd.grad(plain, images, retain_graph=True)
+    attacked = (images + FGSM_STEP * slope.sign()).clamp(0, 1).detach()
+    return plain + F.cross_entropy(module(attacked), labels)
+
+
+def _mean_loss(logits: Tensor, labels: Tensor, loss: str) -> Tensor:
+    return (
+        F.cross_entropy(logits, labels)
+        if loss != "logistic"
+        else _summed_loss(logits, labels, loss) / len(labels)
+    )
+
+
+def _summed_loss(logits: Tensor, labels: Tensor, loss: str) -> Tensor:
+    if loss != "logistic":
+        return F.cross_entropy(logits, labels, reduction="sum")
+    targets = F.one_hot(labels, logits.shape[1]).to(logits.dtype)
+    return F.binary_cross_entropy_with_logits(logits, targets, reduction="sum")
+
+
 def _tensors(split: Split) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(split.images.read(np.arange(len(split)))), torch.from_numpy(split.labels)
 
 
-def _loss(module: nn.Module, images: Tensor, labels: Tensor) -> float:
+def _loss(module: nn.Module, images: Tensor, labels: Tensor, loss: str) -> float:
+    """Return the loss of images that no adversary has touched."""
     module.eval()
     with torch.inference_mode():
         parts = zip(images.split(256), labels.split(256), strict=True)
-        losses = [float(F.cross_entropy(module(x), y, reduction="sum")) for x, y in parts]
+        losses = [float(_summed_loss(module(x), y, loss)) for x, y in parts]
     return sum(losses) / len(labels)
+
+
+def _accuracy(module: nn.Module, images: Tensor, labels: Tensor) -> float:
+    module.eval()
+    with torch.inference_mode():
+        parts = zip(images.split(256), labels.split(256), strict=True)
+        right = [int((module(x).argmax(dim=1) == y).sum()) for x, y in parts]
+    return sum(right) / len(labels)

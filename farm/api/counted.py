@@ -23,7 +23,7 @@ class CountedClassifier(Classifier):
         self._inner = classifier.inner if isinstance(classifier, CountedClassifier) else classifier
         self.name, self.classes, self.recipe = classifier.name, classifier.classes, classifier.recipe
         self.capabilities, self.lacks = classifier.capabilities, classifier.lacks
-        self.engine = classifier.engine
+        self.engine, self.notes = classifier.engine, classifier.notes
         self.passes = 0
 
     @property

@@ -239,7 +239,10 @@ class Faultload(Component, ABC):
 def _resized(split: Split, workload: Workload) -> str:
     channels, height, width = workload.shape
     more = "" if split.images.shape[0] == channels else f" and channels: {channels}"
-    return f": a folder or an index takes size: [{height}, {width}]{more}; arrays have to be saved so"
+    return (
+        f": a folder or an index takes size: [{height}, {width}]{more}; arrays have to be saved so, or "
+        "novelty takes resize: true"
+    )
 
 
 class Transformation(Faultload):

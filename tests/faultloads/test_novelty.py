@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from farm import registry
-from farm.api import NO_ANSWER, Context, FaultContext, OODImages
+from farm.api import NO_ANSWER, Context, FaultContext, NoCache, OODImages
 from farm.config.experiment import FaultSpec
 from farm.errors import DataError, ParameterError
 from farm.run.faults import Fault
 from farm.run.streams import BenchmarkStream
-from farm.testing.fakes import tiny_workload
+from farm.run.testbed import Testbed
+from farm.testing.fakes import TinyModel, tiny_workload
 from faultloads.novelty import Novelty
 from tests.wording import refused
 
@@ -208,3 +209,35 @@ def test_images_arrive_in_the_stream_as_they_are(ours):
     assert set(batch.labels[batch.is_ood]) == {NO_ANSWER}
     assert set(batch.workload[batch.is_ood]) == {"theirs"}
     assert not set(rows) & set(of_class(other, "birch"))
+
+
+def test_images_of_another_size_are_brought_to_ours_where_that_is_asked_for(ours):
+    other = theirs("elm", "fir", size=16)
+    _, targets = prepare(ours, other, resize=True)
+    assert targets.split.images.shape == ours.shape
+    assert targets.notes["resized_from"] == [3, 16, 16]
+    assert targets.notes["novel"] == len(other.test)
+    assert np.array_equal(targets.split.ids, other.test.ids)
+    large = other.test.images.read(np.arange(4))
+    small = targets.split.images.read(np.arange(4))
+    # In the middle each pixel is a mean of four by four, of which the inner ones count for more.
+    weights = np.array([1, 3, 3, 1]) / 8
+    by_hand = np.einsum("nchw,h,w->nc", large[:, :, 5:9, 7:11], weights, weights)
+    np.testing.assert_allclose(small[:, :, 3, 4], by_hand, atol=1e-6)
+
+
+def test_images_of_our_size_are_left_as_they_are(ours):
+    other = theirs("elm", "fir")
+    _, targets = prepare(ours, other, resize=True)
+    assert targets.split is other.test
+    assert "resized_from" not in targets.notes
+
+
+def test_resized_images_arrive_in_a_stream_the_same_in_every_batch(ours):
+    bed = Testbed(seed=0, cache=NoCache())
+    digits = bed.workload({"name": "digits", "size": 12, "channels": 1})
+    fault = {"name": "novelty", "workload": {"name": "farm.testing.fakes:TinySource"}, "resize": True}
+    stream = bed.stream(digits, bed.classifier(TinyModel(), digits), fault, length=30)
+    shown = [np.concatenate([b.images for b in stream.batches(size)]) for size in (1, 7)]
+    assert shown[0].shape == (30, 1, 12, 12)
+    np.testing.assert_array_equal(*shown)

@@ -583,3 +583,26 @@ def test_what_engine_runs_is_told_by_the_command_that_fits(tmp_path, monkeypatch
         )
         told = capsys.readouterr().out
         assert f"engine      {'onnx, which differs' if engine == 'auto' else 'eager'}" in told
+
+
+class Dropping(Net):
+    """Drops hidden values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.drop(torch.relu(self.hidden(torch.relu(self.conv(x)).flatten(1)))))
+
+
+@pytest.mark.parametrize("engine", ["onnx", "compiled"])
+def test_members_run_eager_whatever_runs_the_network(engine) -> None:
+    torch.manual_seed(0)
+    eager = TorchClassifier(Dropping(), "abc", name="net", members_seed=3)
+    found = eager.on_engine(engine, (), IMAGES, NoCache())
+    assert found.engine.name == engine
+    assert found.capabilities.members
+    np.testing.assert_array_equal(
+        found.observe(IMAGES, members=3).members, eager.observe(IMAGES, members=3).members
+    )

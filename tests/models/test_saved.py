@@ -72,6 +72,32 @@ def lenet(folder: Path) -> dict[str, Any]:
     return {"name": "lenet", "epochs": 1}
 
 
+def vgg_small(folder: Path) -> dict[str, Any]:
+    return {"name": "vgg-small", "epochs": 1, "width": 4}
+
+
+def residual_small(folder: Path) -> dict[str, Any]:
+    return {"name": "residual-small", "epochs": 1, "width": 4}
+
+
+def vgg16(folder: Path) -> dict[str, Any]:
+    return of_torchvision("vgg16")
+
+
+def resnet50(folder: Path) -> dict[str, Any]:
+    return of_torchvision("resnet50")
+
+
+def of_torchvision(name: str) -> dict[str, Any]:
+    try:
+        from torchvision.models import vgg16
+    except Exception as error:  # noqa: BLE001 - missing, or built for another torch
+        pytest.skip(f"torchvision cannot be imported: {error}")
+    if not callable(vgg16) or isinstance(vgg16, type):
+        pytest.skip("something stands in for torchvision")
+    return {"name": name, "epochs": 1}
+
+
 def module(folder: Path) -> dict[str, Any]:
     import theirs
 
@@ -139,6 +165,10 @@ def onnx_with_weights_beside(folder: Path) -> dict[str, Any]:
 
 MAKERS: tuple[Callable[[Path], dict[str, Any]], ...] = (
     lenet,
+    vgg_small,
+    residual_small,
+    vgg16,
+    resnet50,
     module,
     function,
     exported,
@@ -167,7 +197,7 @@ def model(recipe: dict[str, Any]):
 
 
 def test_every_registered_model_is_tried() -> None:
-    tried = {"onnx" if "onnx" in m.__name__ else m.__name__ for m in MAKERS} - {"script"}
+    tried = {"onnx" if "onnx" in m.__name__ else m.__name__.replace("_", "-") for m in MAKERS} - {"script"}
     assert tried == set(registry.entries("model"))
 
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from farm.api import LAST_HIDDEN
-from farm.errors import ComponentFailure, ParameterError
-from models.torch_classifier import Preprocessing, TorchClassifier
+from farm.api import LAST_HIDDEN, Needs
+from farm.errors import ComponentFailure, ParameterError, RequirementError
+from models.torch_classifier import Preprocessing, TorchClassifier, members_seed
 from tests.wording import refused
 
 IMAGES = np.random.default_rng(0).random((5, 3, 8, 8), dtype=np.float32)
@@ -170,3 +170,86 @@ def test_the_head_turns_the_last_hidden_layer_into_logits(net) -> None:
         logits = seen.features(LAST_HIDDEN) @ head.weights.T + head.bias
         np.testing.assert_allclose(logits, seen.logits, rtol=1e-4, atol=1e-5)
     assert classifier.capabilities.head
+
+
+class WithDropout(Net):
+    """Drops hidden values once before its last layer, and by one module twice over."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(p)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.drop(torch.relu(self.conv(x)).flatten(1))
+        return self.head(self.drop(torch.relu(self.hidden(x))))
+
+
+@pytest.fixture
+def dropping() -> WithDropout:
+    torch.manual_seed(0)
+    return WithDropout()
+
+
+def test_members_are_passes_with_dropout_whose_masks_are_the_same_for_all_images(dropping) -> None:
+    classifier = TorchClassifier(dropping, "abc", name="net", members_seed=5)
+    assert classifier.capabilities.members
+    seen = classifier.observe(IMAGES, ["hidden"], members=4)
+    assert seen.members.shape == (4, 5, 3)
+    np.testing.assert_allclose(seen.members.sum(axis=2), 1)
+    assert len({one.tobytes() for one in seen.members}) == 4
+    alike = classifier.observe(np.repeat(IMAGES[:1], 3, axis=0), members=4).members
+    np.testing.assert_allclose(alike, alike[:, :1].repeat(3, axis=1), rtol=1e-5)
+    assert not dropping.training
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in dropping.modules())
+    np.testing.assert_array_equal(seen.logits, classifier.observe(IMAGES).logits)
+
+
+def test_a_mask_keeps_its_share_and_scales_what_it_keeps() -> None:
+    values = []
+    module = nn.Sequential(nn.Flatten(), nn.Dropout(0.25), nn.Linear(64 * 64, 2))
+    module[2].register_forward_pre_hook(lambda _, inputs: values.append(inputs[0]))
+    TorchClassifier(module, "ab", name="net").observe(np.ones((2, 1, 64, 64), np.float32), members=2)
+    first, second = values[1:]
+    assert torch.equal(values[0], torch.ones(2, 4096))
+    for one in (first, second):
+        assert sorted(set(one.flatten().tolist())) == pytest.approx([0, 4 / 3])
+        assert torch.equal(one[0], one[1])
+        assert (one == 0).float().mean().item() == pytest.approx(0.25, abs=0.03)
+    assert not torch.equal(first, second)
+
+
+def test_members_depend_on_no_batch_no_order_and_no_number_of_passes(dropping) -> None:
+    classifier = TorchClassifier(dropping, "abc", name="net", members_seed=5)
+    whole = classifier.observe(IMAGES, members=4).members
+    torch.manual_seed(99)  # which draws nothing
+    turned = classifier.observe(IMAGES[::-1].copy(), members=4).members[:, ::-1]
+    single = np.concatenate([classifier.observe(IMAGES[i : i + 1], members=4).members for i in range(5)], 1)
+    for other in (turned, single):
+        np.testing.assert_allclose(other, whole, rtol=1e-5)
+    np.testing.assert_array_equal(classifier.observe(IMAGES, members=2).members, whole[:2])
+
+
+def test_masks_follow_from_the_seed_that_is_kept_in_the_state(dropping) -> None:
+    first, other = (TorchClassifier(dropping, "abc", name="net", members_seed=n) for n in (5, 6))
+    assert members_seed(first.state) == 5
+    assert members_seed(TorchClassifier(Net(), "abc", name="net").state) == 0
+    assert first.digest != other.digest
+    members = [one.observe(IMAGES, members=2).members for one in (first, other)]
+    assert not np.array_equal(*members)
+
+
+@pytest.mark.parametrize("make", [Net, lambda: WithDropout(0.0)])
+def test_without_dropout_there_are_no_members(make) -> None:
+    classifier = TorchClassifier(make(), "abc", name="net")
+    assert not classifier.capabilities.members
+    assert "members.seed" not in classifier.state
+    with refused(RequirementError):
+        classifier.resolve(Needs(members=7), "monitor 'mc-dropout'")
+    with refused(RequirementError):
+        classifier.observe(IMAGES, members=7)
+
+
+def test_members_are_in_the_workloads_order_of_classes(dropping) -> None:
+    plain = TorchClassifier(dropping, "abc", name="net").observe(IMAGES, members=2).members
+    turned = TorchClassifier(dropping, "cab", name="net", order=[2, 0, 1]).observe(IMAGES, members=2).members
+    np.testing.assert_array_equal(turned, plain[:, :, [2, 0, 1]])

@@ -18,7 +18,7 @@ from farm.campaign.plan import Plan, PlannedCell, check_components, make_plan
 from farm.campaign.progress import Estimator
 from farm.campaign.running import Executor, LocalExecutor, Summary, run_plan
 from farm.campaign.spec import Campaign
-from farm.protocols import protocol
+from farm.protocols import protocol as protocol_named
 from farm.report.output import with_descriptions
 from farm.store.amounts import in_bytes, in_words
 from farm.store.campaign_folder import CampaignFolder
@@ -71,7 +71,7 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
         print_answers(answers, [])
         if why_not:
             print(f"{why_not}\n")
-    _tell(summary, folder, time.perf_counter() - started)
+    _tell(summary, folder, time.perf_counter() - started, protocol=campaign.protocol is not None)
     told = {"folder": str(folder.path), "answer": [asdict(each) for each in answers], **asdict(summary)}
     return 1 if summary.failures else 0, told
 
@@ -80,7 +80,7 @@ def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: arg
     """Write what a protocol's campaign found, and print the beginning of it."""
     from farm.commands.results import print_looks
 
-    of = protocol(said["protocol"])
+    of = protocol_named(said["protocol"])
     written = of.write_results(folder.path)
     if options.format == "table":
         print_looks(of.tables(folder.path, short=True), "table")
@@ -168,7 +168,7 @@ def _as_json(plan: Plan, folder: CampaignFolder, workers: int) -> dict[str, obje
     }
 
 
-def _tell(summary: Summary, folder: CampaignFolder, seconds: float) -> None:
+def _tell(summary: Summary, folder: CampaignFolder, seconds: float, *, protocol: bool) -> None:
     """Say what became of it, and what to do next."""
     for line in summary.failures[:SHOWN]:
         print(f"farm: failed: {line}", file=sys.stderr)
@@ -184,13 +184,21 @@ def _tell(summary: Summary, folder: CampaignFolder, seconds: float) -> None:
         told.append(
             (f"less {folder.logs}/*.log", "what failed cells printed; --retry-failed tries them again")
         )
-    if summary.done:
+    if summary.done and protocol:
+        told += [
+            (f"farm compare {folder.path}", "all tables"),
+            (f"farm report {folder.path}", "a page to look at: tables and figures"),
+        ]
+    elif summary.done:
         told += [
             (f"farm compare {folder.path} --by category", "which monitor is better, on which faults"),
             (
                 f"farm report {folder.path}",
                 "a page to look at: figures, and the images that monitors failed on",
             ),
+        ]
+    if summary.done:
+        told += [
             (f"farm export {folder.path} --format parquet", "all readouts in one file"),
             (f"farm verify {folder.path}", "are all cells whole, and made alike"),
         ]

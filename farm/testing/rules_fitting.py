@@ -35,6 +35,8 @@ def fits(trial: Trial) -> None:
     needs = trial.needs
     try:
         trial.system.classifier.resolve(needs, "it")
+        for need in needs.networks:
+            trial.system.check_network(need)
         trial.first  # noqa: B018 - fits it, or raises
     except RequirementError as error:  # of the classifier, or a package that is not installed
         raise NothingToTry(str(error)) from None

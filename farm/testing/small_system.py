@@ -9,16 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farm.api import Classifier, Images, IntArray, Needs, Observation, Split, StrArray, Workload, generator
+from farm.api import (
+    Classifier,
+    Images,
+    IntArray,
+    Needs,
+    Observation,
+    OwnNetwork,
+    Split,
+    StrArray,
+    TrainedNetwork,
+    Workload,
+    generator,
+)
 from farm.run.fitting import ObservedSplit
 from farm.testing.observations import fresh, joined
 
+if TYPE_CHECKING:
+    from farm.run.testbed import Testbed
+
 WORKLOAD: Mapping[str, Any] = {"name": "digits", "size": 16, "channels": 1}
 CLASSIFIER: Mapping[str, Any] = {"name": "lenet", "epochs": 4}
+OUTLIERS: Mapping[str, Any] = {"name": "novelty", "workload": "noise-uniform", "split": "train"}
+"""What networks learn to tell from the workload's images."""
 FAMILIAR = 200
 """At most so many in-distribution images are scored."""
 STRANGE = 80
@@ -91,7 +108,7 @@ class SmallSystem:
         return self._observed(needs.observed, needs.members)
 
     @cached_property
-    def _made(self) -> tuple[Workload, Classifier]:
+    def _made(self) -> tuple[Workload, Classifier, Testbed]:
         # Here, because it loads torch, which whoever only asks for the kit's rules does not need.
         from farm.run.testbed import Testbed
 
@@ -99,7 +116,22 @@ class SmallSystem:
         workload = bed.workload(self.recipe["workload"])
         classifier = bed.classifier(self.recipe["classifier"], workload)
         train, validation, test = (_in_tracks(split) for split in workload.splits)
-        return replace(workload, train=train, validation=validation, test=test), classifier
+        return replace(workload, train=train, validation=validation, test=test), classifier, bed
+
+    def check_network(self, need: OwnNetwork) -> None:
+        """Raise where a network cannot be trained here."""
+        from farm.run.networks import source_of_network
+
+        _, classifier, bed = self._made
+        source_of_network(need, bed.source_of(classifier), "it")
+
+    def network(self, need: OwnNetwork) -> TrainedNetwork:
+        """Train a network of a monitor's own, or find it in the cache."""
+        from farm.run.networks import train_own
+
+        workload, classifier, bed = self._made
+        outliers = bed.outliers(OUTLIERS, workload, classifier) if need.against_outliers else None
+        return train_own(bed, need, classifier=classifier, workload=workload, outliers=outliers)
 
     def _observe(self, layers: tuple[str, ...], members: int) -> Observed:
         classifier, workload = self.classifier, self.workload

@@ -30,6 +30,7 @@ from farm.api.component import C, another
 from farm.api.observation import ViewedData
 from farm.registry import Kind
 from farm.run.fitting import Material
+from farm.run.networks import OwnNetworks
 from farm.testing.observations import batches, fresh
 from farm.testing.small_system import Observed, SmallSystem
 from farm.testing.surroundings import Seen, chance, watched
@@ -65,7 +66,7 @@ class LentData(ViewedData):
 
     @property
     def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
-        """None: the small system trains no others."""
+        """The networks of its own, each trained when it is looked up."""
         self.asked_for.add("networks")
         return super().networks
 
@@ -152,7 +153,8 @@ class Trial(ComponentTrial[Monitor]):
         """Return what it is fitted on, as an object of its own."""
         seen, workload = self.observed, self.system.workload
         noise = [fresh(seen.strange["noise"])]
-        material = Material(workload.classes, self.system.seed, seen.train, seen.validation, noise)
+        networks = OwnNetworks(self.needs.networks, self.system.network)
+        material = Material(workload.classes, self.system.seed, seen.train, seen.validation, noise, networks)
 
         def own(observation: Observation) -> Observation:
             shown = fresh(observation)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from farm import registry
-from farm.api import Monitor, Needs, Observation, State
+from farm.api import Monitor, Needs, Observation, OwnNetwork, State
 from farm.errors import ParameterError
 from farm.testing import RULES, CheckError, Report, SmallSystem, check_monitor, check_monitors
 from farm.testing.fakes import FakeMonitor, doubt
@@ -246,8 +246,8 @@ def test_what_the_small_system_lacks_is_a_reason_to_skip() -> None:
     for needs, reason in (
         (Needs(members=5), "it needs members, which classifier 'lenet' does not give"),
         (
-            Needs(networks=("autoencoder",)),
-            "needs networks of its own (autoencoder), which nobody trains here",
+            Needs(networks=(OwnNetwork(parameters=(("depth", 3),)),)),
+            "it needs a network by the classifier's own recipe (depth: 3), which model 'lenet' cannot train",
         ),
         (Needs(layers=("fc9",)), "it needs the layer 'fc9', which classifier 'lenet' does not have"),
     ):

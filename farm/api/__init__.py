@@ -16,7 +16,7 @@ from farm.api.arrays import (
     check_images,
     check_labels,
 )
-from farm.api.calibration import Calibration, CalibrationRule
+from farm.api.calibration import Calibration, CalibrationRule, best_threshold, half_way
 from farm.api.classifier import (
     Capabilities,
     Classifier,
@@ -184,6 +184,7 @@ __all__ = [
     "Workload",
     "WorkloadSource",
     "at_severity",
+    "best_threshold",
     "change_of",
     "check_choice",
     "check_disjoint",
@@ -198,6 +199,7 @@ __all__ = [
     "derived_seed",
     "engine_versions",
     "generator",
+    "half_way",
     "image_digests",
     "levels_of",
     "missing_for",

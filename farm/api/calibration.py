@@ -133,7 +133,46 @@ def quantile_threshold(scores: FloatArray, accept: float) -> float:
     rank = max(int(np.ceil(accept * len(ordered) - 1e-9)), 1)
     value = float(ordered[rank - 1])
     above = ordered[ordered > value]
-    if not above.size:
-        return value
-    middle = value + (float(above[0]) - value) / 2
-    return middle if middle < above[0] else value
+    return half_way(value, float(above[0])) if above.size else value
+
+
+def best_threshold(inliers: FloatArray, outliers: FloatArray) -> tuple[float, float]:
+    """Return the threshold that tells two samples apart best, and its balanced accuracy.
+
+    That is the mean of the share of inliers at or below it and the share of outliers above it, so that it
+    does not matter which sample is the larger. The threshold is put half-way between neighbouring scores. Of
+    several that are equally good it is the highest, which alarms least.
+
+    Examples
+    --------
+    >>> best_threshold(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 6.0, 7.0]))
+    (4.0, 0.875)
+    >>> best_threshold(np.array([1.0, 2.0]), np.array([4.0, 5.0]))
+    (3.0, 1.0)
+    """
+    if not len(inliers) or not len(outliers):
+        raise ComponentFailure(
+            f"a threshold was to be set between {len(inliers)} inliers and {len(outliers)} outliers; "
+            "expected at least one of each"
+        )
+    values, places = np.unique(np.concatenate([inliers, outliers]), return_inverse=True)
+    accepted = np.cumsum(np.bincount(places[: len(inliers)], minlength=len(values)))
+    missed = np.cumsum(np.bincount(places[len(inliers) :], minlength=len(values)))
+    # In whole numbers, so that what is equally good is equal.
+    good = accepted * len(outliers) + (len(outliers) - missed) * len(inliers)
+    best = len(good) - 1 - int(good[::-1].argmax())
+    value = float(values[best])
+    threshold = half_way(value, float(values[best + 1])) if best + 1 < len(values) else value
+    return threshold, float(good[best] / (2 * len(inliers) * len(outliers)))
+
+
+def half_way(value: float, above: float) -> float:
+    """Return the middle of two scores, or the lower where there is no number between them.
+
+    Examples
+    --------
+    >>> half_way(1.0, 2.0), half_way(1.0, np.nextafter(1.0, 2.0))
+    (1.5, 1.0)
+    """
+    middle = value + (above - value) / 2
+    return middle if middle < above else value

@@ -125,6 +125,7 @@ def entropy_of(seen: Peak) -> FloatArray:
 
     Examples
     --------
+    >>> from farm.api import peak
     >>> entropy_of(peak(np.log(np.array([[0.5, 0.25, 0.25]])))).round(4)
     array([1.0397])
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from farm.api import (
     SavedClassifier,
     State,
     TrainedNetwork,
+    derived_seed,
 )
 from farm.testing.fakes import FakeClassifier
 
@@ -77,7 +79,7 @@ class LinearSource(NetworkSource):
         raise NotImplementedError
 
     def restore(self, state: State, shape: tuple[int, int, int]) -> Network:
-        assert shape == SHAPE
+        assert len(state["basis"]) == math.prod(shape)
         return Linear(state["basis"])
 
 
@@ -115,22 +117,49 @@ class LinearModel(ModelSource):
         return LinearClassifier(saved.state["weights"], saved.classes, black_box=self._black_box)
 
 
-def trained_network(seed: int = 0, values: int = 2, **notes: Any) -> TrainedNetwork:
+def trained_network(
+    seed: int = 0, values: int = 2, shape: tuple[int, int, int] = SHAPE, **notes: Any
+) -> TrainedNetwork:
     """Return one that projects on a few directions."""
-    basis, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(16, values)))
+    basis, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(math.prod(shape), values)))
     return TrainedNetwork(
-        "network", f"{HERE}:LinearSource", {"epochs": 3}, SHAPE, (), {"basis": basis}, notes
+        "network", f"{HERE}:LinearSource", {"epochs": 3}, shape, (), {"basis": basis}, notes
     )
 
 
 def trained_classifier(
-    seed: int = 0, classes: Sequence[str] = CLASSES, *, black_box: bool = False
+    seed: int = 0,
+    classes: Sequence[str] = CLASSES,
+    shape: tuple[int, int, int] = SHAPE,
+    *,
+    black_box: bool = False,
 ) -> TrainedNetwork:
-    weights = np.random.default_rng(seed).normal(size=(16, len(classes))).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(math.prod(shape), len(classes))).astype(np.float32)
     parameters = {"black_box": black_box}
     return TrainedNetwork(
-        "model", f"{HERE}:LinearModel", parameters, SHAPE, tuple(classes), {"weights": weights}
+        "model", f"{HERE}:LinearModel", parameters, shape, tuple(classes), {"weights": weights}
     )
+
+
+class AnyNetworks(Mapping[OwnNetwork, TrainedNetwork]):
+    """Gives whatever is asked for: a small network, which was never trained, another for each title."""
+
+    def __init__(self, shape: tuple[int, int, int], classes: Sequence[str]) -> None:
+        self._shape, self._classes = shape, classes
+
+    def __getitem__(self, need: OwnNetwork) -> TrainedNetwork:
+        seed = derived_seed(0, need.title)
+        if need.network:
+            return trained_network(seed, shape=self._shape)
+        against = ("in-distribution", "outlier")
+        return trained_classifier(seed, against if need.against_outliers else self._classes, self._shape)
+
+    def __iter__(self) -> Iterator[OwnNetwork]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 WATCHED = LinearClassifier(np.random.default_rng(99).normal(size=(16, 3)).astype(np.float32), CLASSES)

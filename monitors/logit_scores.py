@@ -37,9 +37,8 @@ class Entropy(PeakMonitor):
     reference = "Shannon: A mathematical theory of communication, Bell System Technical Journal 1948"
 
     def of_peak(self, seen: Peak) -> FloatArray:
-        """Return the entropy; a class without any probability adds nothing."""
-        weighed = (seen.others * np.where(seen.others > 0, seen.below, 0.0)).sum(axis=1)
-        return np.asarray(np.log1p(seen.doubt) - weighed / (1.0 + seen.doubt))
+        """Return the entropy."""
+        return entropy_of(seen)
 
 
 class Margin(LogitMonitor):
@@ -119,3 +118,16 @@ class GeneralisedEntropy(PeakMonitor):
         # Close to certainty 1 - p has no digits left, and a low exponent would show it.
         first = (seen.doubt / total**2) ** self._gamma
         return np.asarray(first + rest.sum(axis=1))
+
+
+def entropy_of(seen: Peak) -> FloatArray:
+    """Return the entropy of the softmax, in nats; a class without any probability adds nothing.
+
+    Examples
+    --------
+    >>> from farm.api import peak
+    >>> entropy_of(peak(np.log(np.array([[0.5, 0.25, 0.25]])))).round(4)
+    array([1.0397])
+    """
+    weighed = (seen.others * np.where(seen.others > 0, seen.below, 0.0)).sum(axis=1)
+    return np.asarray(np.log1p(seen.doubt) - weighed / (1.0 + seen.doubt))

@@ -16,7 +16,7 @@ from farm.api.arrays import (
     check_images,
     check_labels,
 )
-from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold
+from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold, half_way
 from farm.api.classifier import (
     Capabilities,
     Classifier,
@@ -202,6 +202,7 @@ __all__ = [
     "derived_seed",
     "engine_versions",
     "generator",
+    "half_way",
     "image_digests",
     "levels_of",
     "missing_for",

@@ -154,31 +154,46 @@ def quantile_threshold(scores: FloatArray, accept: float) -> float:
     rank = max(int(np.ceil(accept * len(ordered) - 1e-9)), 1)
     value = float(ordered[rank - 1])
     above = ordered[ordered > value]
-    if not above.size:
-        return value
-    middle = value + (float(above[0]) - value) / 2
-    return middle if middle < above[0] else value
+    return half_way(value, float(above[0])) if above.size else value
 
 
 def best_threshold(inliers: FloatArray, outliers: FloatArray) -> tuple[float, float]:
-    """Return the threshold that tells outliers from inliers best, and its balanced accuracy.
+    """Return the threshold that tells two samples apart best, and its balanced accuracy.
 
-    An alarm is a score above it. It lies half-way between two scores; below or above all scores where
-    nothing is gained by any other.
+    That is the mean of the share of inliers at or below it and the share of outliers above it, so that it
+    does not matter which sample is the larger. The threshold is put half-way between neighbouring scores. Of
+    several that are equally good it is the highest, which alarms least.
 
     Examples
     --------
-    >>> best_threshold(np.array([0.0, 1.0, 2.0]), np.array([1.5, 4.0, 5.0]))
-    (1.25, 0.8333333333333333)
+    >>> best_threshold(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 6.0, 7.0]))
+    (4.0, 0.875)
+    >>> best_threshold(np.array([1.0, 2.0]), np.array([4.0, 5.0]))
+    (3.0, 1.0)
     """
-    values = np.unique(np.concatenate([inliers, outliers]))
-    accepted = np.searchsorted(np.sort(inliers), values, side="right") / len(inliers)
-    missed = np.searchsorted(np.sort(outliers), values, side="right") / len(outliers)
-    accuracy = (1 + accepted - missed) / 2
-    best = int(accuracy.argmax())
-    if accuracy[best] <= 0.5:
-        return float(np.nextafter(values[-1], np.inf)), 0.5
-    following = float(values[min(best + 1, len(values) - 1)])
+    if not len(inliers) or not len(outliers):
+        raise ComponentFailure(
+            f"a threshold was to be set between {len(inliers)} inliers and {len(outliers)} outliers; "
+            "expected at least one of each"
+        )
+    values, places = np.unique(np.concatenate([inliers, outliers]), return_inverse=True)
+    accepted = np.cumsum(np.bincount(places[: len(inliers)], minlength=len(values)))
+    missed = np.cumsum(np.bincount(places[len(inliers) :], minlength=len(values)))
+    # In whole numbers, so that what is equally good is equal.
+    good = accepted * len(outliers) + (len(outliers) - missed) * len(inliers)
+    best = len(good) - 1 - int(good[::-1].argmax())
     value = float(values[best])
-    middle = value + (following - value) / 2
-    return (middle if value <= middle < following else value), float(accuracy[best])
+    threshold = half_way(value, float(values[best + 1])) if best + 1 < len(values) else value
+    return threshold, float(good[best] / (2 * len(inliers) * len(outliers)))
+
+
+def half_way(value: float, above: float) -> float:
+    """Return the middle of two scores, or the lower where there is no number between them.
+
+    Examples
+    --------
+    >>> half_way(1.0, 2.0)
+    1.5
+    """
+    middle = value + (above - value) / 2
+    return middle if middle < above else value

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farm.api import CalibrationRule
-from farm.api.calibration import FEWEST_PER_CLASS, Calibration, quantile_threshold
+from farm.api.calibration import FEWEST_PER_CLASS, Calibration, best_threshold, quantile_threshold
 from farm.errors import ComponentFailure, ParameterError
 from tests.wording import refused
 
@@ -167,3 +167,42 @@ def test_a_rule_that_cannot_be_kept_is_refused(arguments):
 def test_a_fixed_threshold_is_a_finite_number(threshold):
     with refused(ParameterError):
         CalibrationRule("fixed", threshold=threshold)
+
+
+def balanced_accuracy(inliers, outliers, threshold):
+    return ((inliers <= threshold).mean() + (outliers > threshold).mean()) / 2
+
+
+@given(scores_of_any_kind, scores_of_any_kind)
+def test_no_threshold_tells_two_samples_apart_better_than_the_best(inliers, outliers):
+    threshold, told = best_threshold(inliers, outliers)
+    everywhere = [-math.inf, *inliers, *outliers]
+    accuracies = {each: balanced_accuracy(inliers, outliers, each) for each in everywhere}
+    assert told == pytest.approx(max(accuracies.values()), rel=1e-12)
+    assert balanced_accuracy(inliers, outliers, threshold) == pytest.approx(told, rel=1e-12)
+    highest = max(each for each, accuracy in accuracies.items() if accuracy == pytest.approx(told, rel=1e-12))
+    above = [each for each in everywhere if each > highest]
+    assert highest <= threshold
+    assert all(threshold < each for each in above)
+
+
+@pytest.mark.parametrize(
+    ("inliers", "outliers", "expected"),
+    [
+        ([1, 2], [4, 5], (3.0, 1.0)),
+        ([1, 2, 3], [3, 5], (2.5, 5 / 6)),  # the score that both have is alarmed at
+        ([1, 3, 3], [3, 5], (4.0, 3 / 4)),  # or accepted
+        ([1, 1], [1], (1.0, 0.5)),  # nothing tells them apart
+        ([4, 5], [1, 2], (5.0, 0.5)),  # the wrong way round
+        ([0, 2], [1, 3], (2.5, 0.75)),  # as good as 0.5, and alarms less
+        ([0] * 98 + [2, 2], [1], (0.5, 0.99)),  # the larger sample does not outvote the smaller
+    ],
+)
+def test_the_best_threshold_by_hand(inliers, outliers, expected):
+    found = best_threshold(np.array(inliers, np.float64), np.array(outliers, np.float64))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_best_threshold_needs_both_samples():
+    with refused(ComponentFailure):
+        best_threshold(np.ones(2), np.empty(0))

@@ -12,6 +12,7 @@ from farm.api import Classifier, Monitor, NoCache, Observation, Workload
 from farm.run.fitting import Material, ObservedSplit
 from farm.run.testbed import Testbed
 from farm.store.threads import limited_threads
+from tests.monitors.own_networks import AnyNetworks
 from tests.monitors.stand_in import torchvision_at_hand
 from tests.one_thread import one_thread  # noqa: F401 - a fixture of this folder
 
@@ -30,6 +31,7 @@ class Small(NamedTuple):
 def small() -> Small:
     bed = Testbed(seed=0, cache=NoCache())
     workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
+    noise = np.random.default_rng(0).random((60, *workload.shape), dtype=np.float32)
     with limited_threads(1):  # a fixture of the whole session comes before that of a file
         classifier = bed.classifier({"name": "lenet", "epochs": 4}, workload)
         material = Material(
@@ -37,6 +39,8 @@ def small() -> Small:
             seed=0,
             train=ObservedSplit(classifier, workload.train, LAYERS),
             validation=ObservedSplit(classifier, workload.validation, LAYERS),
+            outliers=[classifier.observe(noise, LAYERS)],
+            networks=AnyNetworks(workload.shape, workload.classes),
         )
         rows = np.arange(len(workload.test))
         test = classifier.observe(workload.test.images.read(rows), LAYERS, ids=workload.test.ids)

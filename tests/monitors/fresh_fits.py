@@ -23,6 +23,7 @@ from farm.run.fitting import Material, ObservedSplit
 from farm.run.testbed import Testbed
 from farm.store.threads import limited_threads
 from tests.monitors.making import NAMES, make
+from tests.monitors.own_networks import AnyNetworks
 from tests.monitors.stand_in import torchvision_at_hand
 
 WORKLOAD = {
@@ -39,6 +40,9 @@ MORE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "oob of widths": ("oob", {"neurons": "all", "tau_unit": "width", "layer": list(LAYERS)}),
     "oob-isomap of three dimensions": ("oob-isomap", {"dimensions": 3, "landmarks": 250}),
     "kl-matching of training data": ("kl-matching", {"source": "training"}),
+    "odin of outliers": ("odin", {"selection": "validation-fault", "selection_images": 20}),
+    "neighbour-svm of an autoencoder": ("neighbour-svm", {"k": 8, "space": "vae", "points": 210}),
+    "reconstruction without outliers": ("reconstruction", {"centre": "id"}),
     "knn of some": ("knn", {"points": 210}),
     "nnguide of some": ("nnguide", {"points": 210}),
     "vote of each": ("vote", {"members": ["oob-isomap", "knn"], "calibrated": "each"}),
@@ -53,11 +57,14 @@ def everything(folder: Path) -> dict[str, str]:
     with limited_threads(1), torchvision_at_hand(folder):
         workload = bed.workload(WORKLOAD)
         classifier = bed.classifier(CLASSIFIER, workload)
+        noise = np.random.default_rng(0).random((60, *workload.shape), dtype=np.float32)
         material = Material(
             classes=workload.classes,
             seed=0,
             train=ObservedSplit(classifier, workload.train, LAYERS),
             validation=ObservedSplit(classifier, workload.validation, LAYERS),
+            outliers=[classifier.observe(noise, LAYERS)],
+            networks=AnyNetworks(workload.shape, workload.classes),
         )
         found = {"points a class": str(points_of_a_class(material)), "network": classifier.digest}
         shown = observed(classifier, workload, LAYERS)

@@ -1,0 +1,121 @@
+"""Several passes or several networks: the entropy of what they believe on average."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from farm.api import (
+    JSON,
+    Features,
+    FitData,
+    FloatArray,
+    Monitor,
+    Needs,
+    Observation,
+    OwnNetwork,
+    State,
+    check_number,
+    peak,
+)
+from farm.errors import RequirementError
+from monitors._networks import classifiers_in, packed, training_notes
+from monitors.logit_scores import entropy_of
+
+
+class McDropout(Monitor):
+    """The entropy of the mean of several passes, each with other neurons dropped at random.
+
+    Parameters
+    ----------
+    passes
+        How many.
+
+    Examples
+    --------
+    >>> McDropout().needs.members
+    7
+    """
+
+    reference = "Gal, Ghahramani: Dropout as a Bayesian approximation, ICML 2016; with 7 passes in OD-test"
+
+    def __init__(self, *, passes: int = 7) -> None:
+        check_number("passes", passes, low=2, whole=True)
+        self._passes = passes
+
+    @property
+    def needs(self) -> Needs:
+        """As many members."""
+        return Needs(members=self._passes)
+
+    def _fit(self, data: FitData) -> State:
+        del data  # nothing to learn
+        return {}
+
+    def _load(self, state: State) -> None:
+        del state
+
+    def _score(self, observation: Observation) -> Features:
+        if observation.members is None:
+            raise RequirementError("members were not observed; declare them in the monitor's needs")
+        return entropy_of_mean(observation.members)
+
+
+class DeepEnsemble(Monitor):
+    """The entropy of the mean of several networks by the classifier's recipe, trained apart.
+
+    Each is trained on adversarial examples of its own too, as its source does, from other random numbers.
+
+    Parameters
+    ----------
+    networks
+        How many.
+
+    Examples
+    --------
+    >>> [network.title for network in DeepEnsemble(networks=2).needs.networks]
+    ["the classifier's own recipe (loss: adversarial, member 1)",
+     "the classifier's own recipe (loss: adversarial, member 2)"]
+    """
+
+    reference = (
+        "Lakshminarayanan, Pritzel, Blundell: Simple and scalable predictive uncertainty, NeurIPS 2017"
+    )
+
+    def __init__(self, *, networks: int = 5) -> None:
+        check_number("networks", networks, low=2, whole=True)
+        self._count = networks
+
+    @property
+    def needs(self) -> Needs:
+        """The networks."""
+        adversarial: tuple[tuple[str, JSON], ...] = (("loss", "adversarial"),)
+        return Needs(
+            networks=tuple(OwnNetwork(parameters=adversarial, member=i + 1) for i in range(self._count))
+        )
+
+    def _fit(self, data: FitData) -> State:
+        return packed(self.needs.networks, data)
+
+    def _load(self, state: State) -> None:
+        self._members = classifiers_in(state)
+
+    def _score(self, observation: Observation) -> Features:
+        return entropy_of_mean(np.stack([each.seen(observation).probabilities for each in self._members]))
+
+    def notes(self) -> Mapping[str, JSON]:
+        """How their training went."""
+        return training_notes(self.state)
+
+
+def entropy_of_mean(members: FloatArray) -> FloatArray:
+    """Return the entropy, in nats, of the members' mean probabilities (members x instances x classes).
+
+    Examples
+    --------
+    >>> entropy_of_mean(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])).round(4)
+    array([0.6931])
+    """
+    with np.errstate(divide="ignore"):  # the logarithm of no probability at all adds nothing
+        return entropy_of(peak(np.log(members.mean(axis=0, dtype=np.float64))))

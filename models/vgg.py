@@ -19,15 +19,15 @@ class VggModule(nn.Module):
 
     def __init__(self, shape: tuple[int, int, int], classes: int, width: int, dropout: float) -> None:
         super().__init__()
-        channels, height, width_left = shape
+        channels, height, across = shape
         blocks: list[nn.Module] = []
-        while len(blocks) < 2 or (min(height, width_left) > 4 and len(blocks) < 5):
+        while len(blocks) < 2 or (min(height, across) > 4 and len(blocks) < 5):
             wider = width * 2 ** min(len(blocks), 3)
             blocks.append(_Block(channels, wider, convolutions=2 if blocks else 1))
-            channels, height, width_left = wider, height // 2, width_left // 2
+            channels, height, across = wider, height // 2, across // 2
         self.blocks = nn.Sequential(*blocks)
         hidden = 8 * width
-        self.fc1 = nn.Linear(channels * height * width_left, hidden)
+        self.fc1 = nn.Linear(channels * height * across, hidden)
         self.dropout1 = nn.Dropout(dropout)
         self.fc2 = nn.Linear(hidden, hidden)
         self.dropout2 = nn.Dropout(dropout)

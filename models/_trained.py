@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
@@ -35,7 +36,8 @@ class TrainedModel(ModelSource, ABC):
     The weights are kept in the cache under the content of all that made them: the data, these parameters,
     the seed, the code, the thread count, the machine's arithmetic and the version of torch.
 
-    A subclass sets `_recipe` and makes the module, which takes normalised images and gives logits.
+    A subclass sets `_recipe` and makes the module, which takes normalised images and gives logits by its
+    last linear layer. For the loss `logistic` that begins with each class's share of all classes.
     """
 
     kind: ClassVar[str]
@@ -114,7 +116,12 @@ class TrainedModel(ModelSource, ABC):
         # Of its own generator: torch's global one is neither read nor moved.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derived_seed(seed, self.kind, "weights"))
-            return self._network(shape, classes)
+            module = self._network(shape, classes)
+        if self._recipe.loss == "logistic":
+            # Else the first steps do nothing but learn that a class is rare among all classes.
+            last = [part for part in module.modules() if isinstance(part, nn.Linear)][-1]
+            nn.init.constant_(last.bias, -math.log(classes - 1))
+        return module
 
     def _key(self, workload: Workload, context: Context) -> Mapping[str, JSON]:
         # Its parameters and its code are in the key of whatever a component keeps.

@@ -121,7 +121,7 @@ class TorchClassifier(NetworkClassifier):
         order = None if self._order is None else self._order.tolist()
         means = [None if t is None else t.flatten().tolist() for t in (shape.mean, shape.std)]
         seen.update(repr((self.classes, order, shape.size, means, self._version)).encode())
-        if self._dropouts:
+        if self._dropouts and self._members_seed:
             seen.update(f"members by {self._members_seed}".encode())
         return seen.hexdigest()
 
@@ -218,13 +218,12 @@ class _Mask:
         self._seed, self._name, self._p, self._calls = seed, name, p, 0
 
     def __call__(self, module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        del module, output  # in evaluation, dropout gives what it got
-        (values,) = inputs
+        del module, inputs  # in evaluation, dropout gives what it got
         seed = derived_seed(self._seed, self._name, self._calls)
         self._calls += 1
-        drawn = torch.rand(values.shape[1:], generator=torch.Generator().manual_seed(seed))
-        left = (drawn >= self._p).to(values)
-        return values * (left / (1 - self._p) if self._p < 1 else left)
+        drawn = torch.rand(output.shape[1:], generator=torch.Generator().manual_seed(seed))
+        left = (drawn >= self._p).to(output)
+        return output * (left / (1 - self._p) if self._p < 1 else left)
 
 
 def members_seed(state: State) -> int:

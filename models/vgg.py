@@ -12,19 +12,22 @@ from models.training import Recipe
 
 
 class VggModule(nn.Module):
-    """Blocks of two convolutions and a pooling, until a side has 4 pixels or fewer; three linear layers."""
+    """Two blocks of convolutions and a pooling, or more, until a side has 4 pixels; three linear layers.
+
+    The first block, which sees the most pixels, has one convolution, the others two.
+    """
 
     def __init__(self, shape: tuple[int, int, int], classes: int, width: int, dropout: float) -> None:
         super().__init__()
-        channels, height, width_left = shape
+        channels, height, across = shape
         blocks: list[nn.Module] = []
-        while min(height, width_left) > 4 and len(blocks) < 5:
+        while len(blocks) < 2 or (min(height, across) > 4 and len(blocks) < 5):
             wider = width * 2 ** min(len(blocks), 3)
-            blocks.append(_Block(channels, wider))
-            channels, height, width_left = wider, height // 2, width_left // 2
+            blocks.append(_Block(channels, wider, convolutions=2 if blocks else 1))
+            channels, height, across = wider, height // 2, across // 2
         self.blocks = nn.Sequential(*blocks)
         hidden = 8 * width
-        self.fc1 = nn.Linear(channels * height * width_left, hidden)
+        self.fc1 = nn.Linear(channels * height * across, hidden)
         self.dropout1 = nn.Dropout(dropout)
         self.fc2 = nn.Linear(hidden, hidden)
         self.dropout2 = nn.Dropout(dropout)
@@ -44,13 +47,16 @@ class VggModule(nn.Module):
 
 
 class _Block(nn.Module):
-    def __init__(self, channels: int, wider: int) -> None:
+    def __init__(self, channels: int, wider: int, convolutions: int) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(channels, wider, 3, padding=1)
-        self.conv2 = nn.Conv2d(wider, wider, 3, padding=1)
+        self.conv2 = nn.Conv2d(wider, wider, 3, padding=1) if convolutions == 2 else None
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.max_pool2d(torch.relu(self.conv2(torch.relu(self.conv1(x)))), 2)
+        x = torch.relu(self.conv1(x))
+        if self.conv2 is not None:
+            x = torch.relu(self.conv2(x))
+        return F.max_pool2d(x, 2)
 
 
 class VggSmall(TrainedModel):
@@ -93,7 +99,7 @@ class VggSmall(TrainedModel):
         self,
         *,
         epochs: int = 15,
-        width: int = 12,
+        width: int = 16,
         dropout: float = 0.5,
         batch_size: int = 64,
         learning_rate: float = 3e-3,

@@ -89,3 +89,13 @@ def test_a_runs_record_has_the_notes_of_a_classifier_that_has_any() -> None:
         record = bed.run(stream, classifier, monitors, WORKLOAD).run["classifier"]
         assert record.get("notes", {}) == notes
         assert ("notes" in record) == bool(notes)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_by_the_logistic_loss_each_class_begins_with_its_share_of_all_classes(kind) -> None:
+    bed = Testbed(seed=0, cache=NoCache())
+    plain, logistic = (bed.untrained(kind(loss=loss), WORKLOAD) for loss in ("cross-entropy", "logistic"))
+    assert len(WORKLOAD.classes) == 4
+    np.testing.assert_allclose(1 / (1 + np.exp(-logistic.head.bias)), 1 / 4, rtol=1e-6)
+    np.testing.assert_array_equal(logistic.head.weights, plain.head.weights)
+    assert not np.allclose(plain.head.bias, logistic.head.bias)

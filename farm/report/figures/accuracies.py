@@ -27,7 +27,8 @@ SMALL_WIDTH, ACROSS, DOWN, COLUMNS = 1.75, 0.22, 0.62, 4
 NUMBER = 0.62
 """The width of a column of numbers."""
 NOTHING = "no network"
-SAME, OTHER = {"color": style.SERIES[1], "marker": "s"}, {"color": style.SERIES[0], "marker": "o"}
+SAME: dict[str, Any] = {"color": style.SERIES[1], "marker": "s"}
+OTHER: dict[str, Any] = {"color": style.SERIES[0], "marker": "o"}
 
 
 @style.applied()
@@ -119,7 +120,7 @@ def accuracies_by_source(
         own = methods.merge(frame[frame["source"] == source], how="left", on=["method", "network"])
         _means(axes, own, looks)
         for at in np.flatnonzero(own["mean"].isna()):
-            style.write(axes, sum(limits) / 2, at, "no result", **style.CENTRED)
+            style.write(axes, sum(limits) / 2, int(at), "no result", **style.CENTRED)
         style.name_panel(axes, style.shortened(str(source), SMALL_WIDTH, style.BOLD * style.NORMAL))
     told = "Mean accuracy; whiskers: 95 % interval over triplets; dashed line: chance."
     style.write(sheet, 0.1, bottom - 0.16, told)

@@ -1,0 +1,214 @@
+"""The page of an OD-test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+
+import pandas as pd
+from markupsafe import Markup
+
+from farm.protocols.od_test import tables, wording
+from farm.protocols.od_test.results import Results
+from farm.protocols.od_test.summary import (
+    MeanAccuracy,
+    OptimismGap,
+    accuracies_by_source,
+    mean_accuracies,
+    optimism_gaps,
+)
+from farm.protocols.od_test.wording import counted
+from farm.report import figures
+from farm.report.page.book import FigureBook
+from farm.report.page.document import document
+from farm.report.page.html import join, tag
+from farm.report.page.images import image_sheet
+from farm.report.page.section import PageSection
+from farm.report.page.tables import look_table
+from farm.statistics.wording import listed
+
+MOST_SAMPLES = 16
+SWITCH = "optimistic: true"
+REFERENCE = (
+    "A. Shafaei, M. Schmidt and J. J. Little, Does Your Model Know the Digit 6 Is Not a Cat? A Less Biased "
+    'Evaluation of "Outlier" Detectors, 2018.'
+)
+
+
+def page(results: Results, book: FigureBook | None = None) -> str:
+    """Return the whole page; figures are also written where the book says."""
+    book = FigureBook() if book is None else book
+    spec = results.spec
+    about = ", ".join(
+        (
+            counted(len(spec.sources), "source set"),
+            counted(len(spec.sets), "set"),
+            counted(len(spec.triplets), "triplet"),
+            counted(len(spec.networks), "network"),
+            counted(len(spec.methods), "method"),
+        )
+    )
+    return book.filled(document(f"OD-test: {spec.name}", about, list(_sections(results, book))))
+
+
+def _sections(results: Results, book: FigureBook) -> Iterator[PageSection]:
+    means = mean_accuracies(results)
+    gaps = optimism_gaps(results)
+    yield PageSection("answer", "Answer", _answer(results, means, gaps, book))
+    yield PageSection("optimism", "Optimism", _optimism(results, gaps, book))
+    yield PageSection("sources", "Source by source", _sources(results, means, book))
+    if results.networks:
+        yield PageSection("networks", "Networks", look_table(tables.networks(results)))
+    if results.samples:
+        yield PageSection("samples", "Samples", _samples(results))
+    yield PageSection("tests", "Tests", _tests(results))
+    yield PageSection("triplets", "All triplets", _triplets(results))
+    yield PageSection("method", "The method", _method(results))
+
+
+def _answer(results: Results, means: list[MeanAccuracy], gaps: list[OptimismGap], book: FigureBook) -> Markup:
+    if not means:
+        return tag("p", "There is no result yet on a set that a method did not learn from.", class_="lead")
+    told = [wording.near_chance(means), wording.differences(results)]
+    if gaps:
+        told.append(wording.most_optimistic(gaps))
+    draw = partial(figures.mean_accuracies, _frame(means), networks=results.spec.network_names)
+    return join(
+        tag("p", results.spec.description) if results.spec.description else None,
+        tag("p", tag("strong", wording.highest(means)), class_="lead"),
+        [tag("p", line) for line in told if line],
+        _warned(results),
+        book.add(
+            "mean-accuracies", draw, "Mean accuracy of each method over all triplets, with its interval"
+        ),
+        look_table(tables.means(means)),
+    )
+
+
+def _warned(results: Results) -> Markup | None:
+    """Say, before anybody reads the numbers, that some are not of all triplets."""
+    items = list(wording.lacking(results))
+    if not items:
+        return None
+    return tag(
+        "div",
+        tag("h3", "Not all results are there"),
+        tag(
+            "p",
+            "These means are over fewer triplets than the others', so that they are not comparable. ",
+            tag("a", "What failed, and what is missing", href="#failed"),
+        ),
+        tag("ul", [tag("li", item) for item in items]),
+        class_="warning",
+    )
+
+
+def _optimism(results: Results, gaps: list[OptimismGap], book: FigureBook) -> Markup:
+    if not gaps:
+        switch = None
+        if not results.spec.optimistic:
+            switch = join(tag("code", SWITCH), " in the file switches that on, and takes more cells.")
+        return tag("p", wording.why_not_optimistic(results), switch)
+    draw = partial(figures.optimism_gaps, _frame(gaps))
+    return join(
+        tag("p", wording.most_optimistic(gaps)),
+        book.add("optimism", draw, "Accuracy of each method on the set that it learned from, and on others"),
+        look_table(tables.optimism(gaps)),
+    )
+
+
+def _sources(results: Results, means: list[MeanAccuracy], book: FigureBook) -> Markup:
+    # The rows have one order on the whole page: the highest mean first.
+    place = {one.title: at for at, one in enumerate(means)}
+    found = sorted(accuracies_by_source(results), key=lambda one: place[one.title])
+    if not found:
+        return tag("p", "There is no result yet.")
+    order = [name for name in results.spec.source_names if any(one.source == name for one in found)]
+    draw = partial(
+        figures.accuracies_by_source,
+        _frame(found),
+        sources=order,
+        networks=results.spec.network_names,
+    )
+    return join(
+        tag(
+            "p",
+            "Each method's mean accuracy over the triplets of one source set. Methods stand in the order "
+            "of their mean over all triplets.",
+        ),
+        book.add("accuracies-by-source", draw, "Mean accuracy of each method on each source set"),
+        look_table(tables.by_source(sorted(found, key=lambda one: order.index(one.source)))),
+    )
+
+
+def _samples(results: Results) -> Markup:
+    """Return what generative networks draw, source by source."""
+    made = []
+    for one in results.samples:
+        n = min(len(one.images), MOST_SAMPLES)
+        if n:
+            words = f"{counted(n, 'image')} drawn by {one.network} after it learned {one.source}"
+            sheet = image_sheet(one.images[:n], words)
+            made.append(tag("figure", sheet, tag("figcaption", f"{one.network}, trained on {one.source}")))
+    told = "Images that a network draws show what it has learned of a source: they should look like it."
+    return join(tag("p", told), tag("div", made, class_="pair"))
+
+
+def _tests(results: Results) -> Markup:
+    left = wording.untested(results)
+    return join(
+        tag("p", wording.differences(results)) if len(results.honest) else None,
+        look_table(tables.tests(results)),
+        tag("p", f"Not tested, since not on every source: {listed(left)}.", class_="note") if left else None,
+    )
+
+
+def _triplets(results: Results) -> Markup:
+    look = tables.triplets(results)
+    return join(
+        tag(
+            "p",
+            "A row is a triplet, a column a method. Rows without a validation set are of methods that learn "
+            "nothing from one.",
+        ),
+        tag(
+            "details",
+            tag("summary", f"Accuracy on {counted(len(look.rows), 'row')}"),
+            look_table(look, titled=False),
+        ),
+    )
+
+
+def _method(results: Results) -> Markup:
+    told = [tag("p", tag("strong", f"{title}. "), text) for title, text in wording.METHOD]
+    seeds = results.spec.seeds or []
+    if len(seeds) > 1:
+        text = f"Every triplet was run with {len(seeds)} seeds, and each counts by itself."
+        told.append(tag("p", tag("strong", "Seeds. "), text))
+    failures = [tag("li", f"{why} (in {counted(n, 'cell')})") for why, n in results.failures.items()]
+    missing = counted(results.missing, "cell is", "cells are")
+    return join(
+        told,
+        tag(
+            "div",
+            tag("h3", "What failed, and what is missing"),
+            join(tag("p", "Why methods failed:"), tag("ul", failures))
+            if failures
+            else tag("p", "No method failed."),
+            tag(
+                "p",
+                f"{missing} not there yet; farm run goes on with them."
+                if results.missing
+                else "No cell is missing.",
+            ),
+            id="failed",
+            class_="warning" if failures or results.missing else None,
+        ),
+        tag("h3", "Reference"),
+        tag("p", REFERENCE, class_="note"),
+    )
+
+
+def _frame(found: Sequence[MeanAccuracy] | Sequence[OptimismGap]) -> pd.DataFrame:
+    return pd.DataFrame([asdict(one) for one in found])

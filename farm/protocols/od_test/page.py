@@ -9,6 +9,7 @@ from functools import partial
 import pandas as pd
 from markupsafe import Markup
 
+from farm.judging.inspection import Look
 from farm.protocols.od_test import tables, wording
 from farm.protocols.od_test.results import Results
 from farm.protocols.od_test.summary import (
@@ -29,6 +30,9 @@ from farm.report.page.tables import look_table
 from farm.statistics.wording import listed
 
 MOST_SAMPLES = 16
+MOST_LACKING = 20
+MOST_ROWS = 12
+"""A longer table that says what a figure shows is folded."""
 SWITCH = "optimistic: true"
 REFERENCE = (
     "A. Shafaei, M. Schmidt and J. J. Little, Does Your Model Know the Digit 6 Is Not a Cat? A Less Biased "
@@ -57,49 +61,55 @@ def _sections(results: Results, book: FigureBook) -> Iterator[PageSection]:
     gaps = optimism_gaps(results)
     yield PageSection("answer", "Answer", _answer(results, means, gaps, book))
     yield PageSection("optimism", "Optimism", _optimism(results, gaps, book))
-    yield PageSection("sources", "Source by source", _sources(results, means, book))
+    if means:
+        yield PageSection("sources", "Source by source", _sources(results, means, book))
     if results.networks:
         yield PageSection("networks", "Networks", look_table(tables.networks(results)))
     if results.samples:
         yield PageSection("samples", "Samples", _samples(results))
-    yield PageSection("tests", "Tests", _tests(results))
-    yield PageSection("triplets", "All triplets", _triplets(results))
+    if means:
+        yield PageSection("tests", "Tests", _tests(results))
+        yield PageSection("triplets", "All triplets", _triplets(results))
     yield PageSection("method", "The method", _method(results))
 
 
 def _answer(results: Results, means: list[MeanAccuracy], gaps: list[OptimismGap], book: FigureBook) -> Markup:
     if not means:
         return tag("p", "There is no result yet on a set that a method did not learn from.", class_="lead")
+    lacking = list(wording.lacking(results))
     told = [wording.near_chance(means), wording.differences(results)]
     if gaps:
         told.append(wording.most_optimistic(gaps))
     draw = partial(figures.mean_accuracies, _frame(means), networks=results.spec.network_names)
     return join(
         tag("p", results.spec.description) if results.spec.description else None,
-        tag("p", tag("strong", wording.highest(means)), class_="lead"),
+        tag("p", tag("strong", wording.highest(means, complete=not lacking)), class_="lead"),
         [tag("p", line) for line in told if line],
-        _warned(results),
+        _warned(lacking),
         book.add(
             "mean-accuracies", draw, "Mean accuracy of each method over all triplets, with its interval"
         ),
-        look_table(tables.means(means)),
+        _folded(tables.means(means)),
     )
 
 
-def _warned(results: Results) -> Markup | None:
-    """Say, before anybody reads the numbers, that some are not of all triplets."""
-    items = list(wording.lacking(results))
-    if not items:
+def _warned(lacking: Sequence[str]) -> Markup | None:
+    """Say, before anybody compares means, which are not over all triplets."""
+    if not lacking:
         return None
+    items = [tag("li", item) for item in lacking[:MOST_LACKING]]
+    if (more := len(lacking) - MOST_LACKING) > 0:
+        items.append(tag("li", f"and {more} more"))
     return tag(
         "div",
         tag("h3", "Not all results are there"),
         tag(
             "p",
-            "These means are over fewer triplets than the others', so that they are not comparable. ",
-            tag("a", "What failed, and what is missing", href="#failed"),
+            "Means over different triplets do not compare. Some results are missing of these methods; ",
+            tag("a", "the reasons", href="#failed"),
+            " are below.",
         ),
-        tag("ul", [tag("li", item) for item in items]),
+        tag("ul", items),
         class_="warning",
     )
 
@@ -112,9 +122,13 @@ def _optimism(results: Results, gaps: list[OptimismGap], book: FigureBook) -> Ma
         return tag("p", wording.why_not_optimistic(results), switch)
     draw = partial(figures.optimism_gaps, _frame(gaps))
     return join(
-        tag("p", wording.most_optimistic(gaps)),
+        tag(
+            "p",
+            "Here each method is also judged on other images of the very set that it learned from, as in a "
+            "test with two sets. What it is better there says nothing of outliers of other kinds.",
+        ),
         book.add("optimism", draw, "Accuracy of each method on the set that it learned from, and on others"),
-        look_table(tables.optimism(gaps)),
+        _folded(tables.optimism(gaps)),
     )
 
 
@@ -122,8 +136,8 @@ def _sources(results: Results, means: list[MeanAccuracy], book: FigureBook) -> M
     # The rows have one order on the whole page: the highest mean first.
     place = {one.title: at for at, one in enumerate(means)}
     found = sorted(accuracies_by_source(results), key=lambda one: place[one.title])
-    if not found:
-        return tag("p", "There is no result yet.")
+    if len(results.spec.sources) == 1:
+        return tag("p", "There is one source set, so that all that is said above is said of it.")
     order = [name for name in results.spec.source_names if any(one.source == name for one in found)]
     draw = partial(
         figures.accuracies_by_source,
@@ -138,7 +152,7 @@ def _sources(results: Results, means: list[MeanAccuracy], book: FigureBook) -> M
             "of their mean over all triplets.",
         ),
         book.add("accuracies-by-source", draw, "Mean accuracy of each method on each source set"),
-        look_table(tables.by_source(sorted(found, key=lambda one: order.index(one.source)))),
+        _folded(tables.by_source(sorted(found, key=lambda one: order.index(one.source)))),
     )
 
 
@@ -152,14 +166,14 @@ def _samples(results: Results) -> Markup:
             sheet = image_sheet(one.images[:n], words)
             made.append(tag("figure", sheet, tag("figcaption", f"{one.network}, trained on {one.source}")))
     told = "Images that a network draws show what it has learned of a source: they should look like it."
-    return join(tag("p", told), tag("div", made, class_="pair"))
+    return join(tag("p", told), made)
 
 
 def _tests(results: Results) -> Markup:
-    left = wording.untested(results)
+    left, look = wording.untested(results), tables.tests(results)
     return join(
-        tag("p", wording.differences(results)) if len(results.honest) else None,
-        look_table(tables.tests(results)),
+        tag("p", wording.differences(results)),
+        look_table(look) if look.columns else None,
         tag("p", f"Not tested, since not on every source: {listed(left)}.", class_="note") if left else None,
     )
 
@@ -208,6 +222,13 @@ def _method(results: Results) -> Markup:
         tag("h3", "Reference"),
         tag("p", REFERENCE, class_="note"),
     )
+
+
+def _folded(look: Look) -> Markup:
+    """Return a table; a long one opens on a click."""
+    if len(look.rows) <= MOST_ROWS:
+        return look_table(look)
+    return tag("details", tag("summary", f"{look.title}, as a table"), look_table(look, titled=False))
 
 
 def _frame(found: Sequence[MeanAccuracy] | Sequence[OptimismGap]) -> pd.DataFrame:

@@ -34,8 +34,8 @@ def counted(n: int, one: str, several: str = "") -> str:
     return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
-def highest(found: Sequence[MeanAccuracy]) -> str:
-    """Say which method has the highest mean, and how far it is from chance.
+def highest(found: Sequence[MeanAccuracy], *, complete: bool = True) -> str:
+    """Say which method has the highest mean, and how far it is from chance; complete: none lacks a result.
 
     Examples
     --------
@@ -46,12 +46,13 @@ def highest(found: Sequence[MeanAccuracy]) -> str:
     'That is 0.300 above chance (0.5).'
     """
     top = found[0]
+    over = f"over {'all triplets' if complete else 'the triplets that are there'}:"
     from_chance = f"That is {_from_chance(top.mean)}"
     tied = [one.title for one in found if one.mean == top.mean]
     if len(tied) > 1:
-        told = f"{listed(tied)} have the same, highest mean accuracy over all triplets: {top.mean:.3f}."
+        told = f"{listed(tied)} have the same, highest mean accuracy {over} {top.mean:.3f}."
         return f"{told} {from_chance}."
-    has = "has the highest mean accuracy over all triplets:"
+    has = f"has the highest mean accuracy {over}"
     what = (
         f"{top.title} {has if len(found) > 1 else 'is the only method; its mean accuracy is'} {top.mean:.3f}"
     )

@@ -61,7 +61,7 @@ def mean_accuracies(frame: pd.DataFrame, *, networks: Sequence[str] = (), title:
     sheet = style.figure(width, bottom + ROW * n + 0.32, title=title)
     axes = style.panel(sheet, left, bottom, WIDTH, ROW * n)
     axes.set(xlim=_limits(frame, ["mean", "low", "high"]), ylim=(n - 0.5, -0.5))
-    _grounds(axes, names)
+    _grounds(axes, names, style.steps(*axes.get_xlim(), 6))
     for x, words in ((1 + NUMBER / WIDTH, "mean"), (1 + 2 * NUMBER / WIDTH, "triplets")):
         style.write(axes, x, -0.75, words, ha="right", transform=axes.get_yaxis_transform())
     _means(axes, frame, looks)
@@ -116,7 +116,7 @@ def accuracies_by_source(
         up = bottom + (rows - 1 - row) * (ROW * n + DOWN) + 0.3
         axes = style.panel(sheet, left + column * (SMALL_WIDTH + ACROSS), up, SMALL_WIDTH, ROW * n)
         axes.set(xlim=limits, ylim=(n - 0.5, -0.5))
-        _grounds(axes, names if column == 0 else [""] * n, 3)
+        _grounds(axes, names if column == 0 else [""] * n, style.unit())
         own = methods.merge(frame[frame["source"] == source], how="left", on=["method", "network"])
         _means(axes, own, looks)
         for at in np.flatnonzero(own["mean"].isna()):
@@ -152,7 +152,7 @@ def optimism_gaps(frame: pd.DataFrame, *, title: str = "") -> Figure:
     sheet = style.figure(max(left + WIDTH + NUMBER + 0.1, 6.4), bottom + ROW * n + 0.58, title=title)
     axes = style.panel(sheet, left, bottom, WIDTH, ROW * n)
     axes.set(xlim=_limits(frame, ["optimistic", "honest"]), ylim=(n - 0.5, -0.5))
-    _grounds(axes, names)
+    _grounds(axes, names, style.steps(*axes.get_xlim(), 6))
     style.write(axes, 1 + NUMBER / WIDTH, -0.75, "gap", ha="right", transform=axes.get_yaxis_transform())
     ends = frame[["optimistic", "honest"]].to_numpy(dtype=float)
     rows = np.arange(n)
@@ -213,10 +213,13 @@ def _limits(frame: pd.DataFrame, columns: list[str]) -> tuple[float, float]:
     return min(float(np.nanmin(values)), CHANCE) - 0.03, max(float(np.nanmax(values)), 1.0) + 0.01
 
 
-def _grounds(axes: Axes, names: Sequence[str], n_ticks: int = 6) -> None:
-    marks = style.steps(*axes.get_xlim(), n_ticks)
+def _grounds(axes: Axes, names: Sequence[str], marks: style.Ticks) -> None:
+    low, _ = axes.get_xlim()
     style.ticks(
-        axes, x={at: told for at, told in marks.items() if at <= 1}, y=dict(enumerate(names)), grid="x"
+        axes,
+        x={at: told for at, told in marks.items() if low <= at <= 1},
+        y=dict(enumerate(names)),
+        grid="x",
     )
     axes.tick_params(axis="y", labelcolor=style.INK)
     axes.axvline(CHANCE, **style.REFERENCE | {"color": style.INK})

@@ -35,7 +35,9 @@ def made_spec(n_sources: int = 3, **changes: Any) -> OdTest:
     )
 
 
-def made_results(spec: OdTest | None = None, *, skill: dict[str, float] | None = None, **changes: Any) -> Results:
+def made_results(
+    spec: OdTest | None = None, *, skill: dict[str, float] | None = None, **changes: Any
+) -> Results:
     """Return all results of a specification; `skill` is a method's mean accuracy.
 
     On the very set that it learned from BinClass is right nearly always.
@@ -52,7 +54,9 @@ def made_results(spec: OdTest | None = None, *, skill: dict[str, float] | None =
                 "network": network,
                 "method": method.title,
                 "n": 200,
-                "accuracy": _accuracy(rng, skill.get(method.title, 0.6), kind=kind * (method.title == "BinClass")),
+                "accuracy": _accuracy(
+                    rng, skill.get(method.title, 0.6), kind=kind * (method.title == "BinClass")
+                ),
                 "optimistic": kind,
             }
             for method in spec.methods
@@ -66,7 +70,9 @@ def made_results(spec: OdTest | None = None, *, skill: dict[str, float] | None =
         for network in spec.network_names
         for loss in ("cross-entropy", "logistic")
     )
-    return Results(**{"spec": spec, "frame": frame, "networks": networks, "failures": {}, "missing": 0, **changes})
+    return Results(
+        **{"spec": spec, "frame": frame, "networks": networks, "failures": {}, "missing": 0, **changes}
+    )
 
 
 def made_samples(source: str = "set 1", n: int = 20, channels: int = 1) -> Samples:

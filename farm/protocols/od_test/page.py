@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from farm.judging.inspection import Look
-from farm.protocols.od_test import tables, wording
+from farm.protocols.od_test import wording
 from farm.protocols.od_test.results import Results
 from farm.protocols.od_test.summary import (
     MeanAccuracy,
@@ -19,6 +19,7 @@ from farm.protocols.od_test.summary import (
     mean_accuracies,
     optimism_gaps,
 )
+from farm.protocols.od_test.tables import by_source, means, networks, optimism, tests, triplets
 from farm.protocols.od_test.wording import counted
 from farm.report import figures
 from farm.report.page.book import FigureBook
@@ -57,39 +58,39 @@ def page(results: Results, book: FigureBook | None = None) -> str:
 
 
 def _sections(results: Results, book: FigureBook) -> Iterator[PageSection]:
-    means = mean_accuracies(results)
+    found = mean_accuracies(results)
     gaps = optimism_gaps(results)
-    yield PageSection("answer", "Answer", _answer(results, means, gaps, book))
+    yield PageSection("answer", "Answer", _answer(results, found, gaps, book))
     yield PageSection("optimism", "Optimism", _optimism(results, gaps, book))
-    if means:
-        yield PageSection("sources", "Source by source", _sources(results, means, book))
+    if found:
+        yield PageSection("sources", "Source by source", _sources(results, found, book))
     if results.networks:
-        yield PageSection("networks", "Networks", look_table(tables.networks(results)))
+        yield PageSection("networks", "Networks", look_table(networks(results)))
     if results.samples:
         yield PageSection("samples", "Samples", _samples(results))
-    if means:
+    if found:
         yield PageSection("tests", "Tests", _tests(results))
         yield PageSection("triplets", "All triplets", _triplets(results))
     yield PageSection("method", "The method", _method(results))
 
 
-def _answer(results: Results, means: list[MeanAccuracy], gaps: list[OptimismGap], book: FigureBook) -> Markup:
-    if not means:
+def _answer(results: Results, found: list[MeanAccuracy], gaps: list[OptimismGap], book: FigureBook) -> Markup:
+    if not found:
         return tag("p", "There is no result yet on a set that a method did not learn from.", class_="lead")
     lacking = list(wording.lacking(results))
-    told = [wording.near_chance(means), wording.differences(results)]
+    told = [wording.near_chance(found), wording.differences(results)]
     if gaps:
         told.append(wording.most_optimistic(gaps))
-    draw = partial(figures.mean_accuracies, _frame(means), networks=results.spec.network_names)
+    draw = partial(figures.mean_accuracies, _frame(found), networks=results.spec.network_names)
     return join(
         tag("p", results.spec.description) if results.spec.description else None,
-        tag("p", tag("strong", wording.highest(means, complete=not lacking)), class_="lead"),
+        tag("p", tag("strong", wording.highest(found, complete=not lacking)), class_="lead"),
         [tag("p", line) for line in told if line],
         _warned(lacking),
         book.add(
             "mean-accuracies", draw, "Mean accuracy of each method over all triplets, with its interval"
         ),
-        _folded(tables.means(means)),
+        _folded(means(found)),
     )
 
 
@@ -125,24 +126,24 @@ def _optimism(results: Results, gaps: list[OptimismGap], book: FigureBook) -> Ma
         tag(
             "p",
             "Here each method is also judged on other images of the very set that it learned from, as in a "
-            "test with two sets. What it is better there says nothing of outliers of other kinds.",
+            "test with two sets. That it is better there says nothing of outliers of other kinds.",
         ),
         book.add("optimism", draw, "Accuracy of each method on the set that it learned from, and on others"),
-        _folded(tables.optimism(gaps)),
+        _folded(optimism(gaps)),
     )
 
 
-def _sources(results: Results, means: list[MeanAccuracy], book: FigureBook) -> Markup:
+def _sources(results: Results, order: list[MeanAccuracy], book: FigureBook) -> Markup:
     # The rows have one order on the whole page: the highest mean first.
-    place = {one.title: at for at, one in enumerate(means)}
+    place = {one.title: at for at, one in enumerate(order)}
     found = sorted(accuracies_by_source(results), key=lambda one: place[one.title])
     if len(results.spec.sources) == 1:
         return tag("p", "There is one source set, so that all that is said above is said of it.")
-    order = [name for name in results.spec.source_names if any(one.source == name for one in found)]
+    sources = [name for name in results.spec.source_names if any(one.source == name for one in found)]
     draw = partial(
         figures.accuracies_by_source,
         _frame(found),
-        sources=order,
+        sources=sources,
         networks=results.spec.network_names,
     )
     return join(
@@ -152,7 +153,7 @@ def _sources(results: Results, means: list[MeanAccuracy], book: FigureBook) -> M
             "of their mean over all triplets.",
         ),
         book.add("accuracies-by-source", draw, "Mean accuracy of each method on each source set"),
-        _folded(tables.by_source(sorted(found, key=lambda one: order.index(one.source)))),
+        _folded(by_source(sorted(found, key=lambda one: sources.index(one.source)))),
     )
 
 
@@ -163,14 +164,15 @@ def _samples(results: Results) -> Markup:
         n = min(len(one.images), MOST_SAMPLES)
         if n:
             words = f"{counted(n, 'image')} drawn by {one.network} after it learned {one.source}"
+            caption = f"{one.network}, trained on {one.source}"
             sheet = image_sheet(one.images[:n], words)
-            made.append(tag("figure", sheet, tag("figcaption", f"{one.network}, trained on {one.source}")))
+            made.append(tag("figure", sheet, tag("figcaption", caption), class_="drawn"))
     told = "Images that a network draws show what it has learned of a source: they should look like it."
     return join(tag("p", told), made)
 
 
 def _tests(results: Results) -> Markup:
-    left, look = wording.untested(results), tables.tests(results)
+    left, look = wording.untested(results), tests(results)
     return join(
         tag("p", wording.differences(results)),
         look_table(look) if look.columns else None,
@@ -179,7 +181,7 @@ def _tests(results: Results) -> Markup:
 
 
 def _triplets(results: Results) -> Markup:
-    look = tables.triplets(results)
+    look = triplets(results)
     return join(
         tag(
             "p",

@@ -48,9 +48,9 @@ def highest(found: Sequence[MeanAccuracy], *, complete: bool = True) -> str:
     top = found[0]
     over = f"over {'all triplets' if complete else 'the triplets that are there'}:"
     from_chance = f"That is {_from_chance(top.mean)}"
-    tied = [one.title for one in found if one.mean == top.mean]
+    tied = [one.title for one in found if f"{one.mean:.3f}" == f"{top.mean:.3f}"]
     if len(tied) > 1:
-        told = f"{listed(tied)} have the same, highest mean accuracy {over} {top.mean:.3f}."
+        told = f"{listed(tied)} have the same, highest mean accuracy {over} {top.mean:.3f} to three digits."
         return f"{told} {from_chance}."
     has = f"has the highest mean accuracy {over}"
     what = (

@@ -236,7 +236,12 @@ def _means(axes: Axes, frame: pd.DataFrame, looks: dict[str, style.Look]) -> Non
         axes.hlines(
             rows[own][bounded], low[bounded], high[bounded], color=look.colour, linewidth=1.4, clip_on=False
         )
-        options: dict[str, Any] = {"marker": look.marker, "color": look.colour, **style.POINT}
+        options: dict[str, Any] = {
+            "marker": look.marker,
+            "color": look.colour,
+            **style.POINT,
+            "markersize": 6,
+        }
         axes.plot(mean, rows[own], linestyle="none", **options)
 
 

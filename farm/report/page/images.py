@@ -248,4 +248,4 @@ def image_sheet(images: np.ndarray, words: str) -> Markup:
     picture.save(held, format="PNG", optimize=True)
     uri = f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
     factor = max(SHOWN // max(height, width), 1)
-    return tag("img", src=uri, alt=words, width=factor * picture.width, class_="px")
+    return tag("img", src=uri, alt=words, width=factor * picture.width, class_="px", style="max-width:100%")

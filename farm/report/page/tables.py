@@ -14,6 +14,7 @@ from farm.report.looks import undefined_because
 from farm.report.page.html import join, tag
 from farm.report.sheet import Sheet, Sheets
 
+LARGE = 100
 FEWEST_SORTED = 3
 """Rows below which there is nothing to sort."""
 
@@ -106,10 +107,10 @@ def _of_sheet(cell: TableCell) -> Cell:
 def look_table(look: Look, *, titled: bool = True) -> Markup:
     """Return a look with its notes, and with the reasons of what is undefined in it.
 
-    Measures of a column that are all from -1 to 1 have three digits, so that they can be read down it.
+    Measures of a column none of which is large all have three digits, so that they can be read down it.
     """
     columns = zip(*look.rows, strict=True)
-    digits = [".3f" if _shares(column) else ".4g" for column in columns]
+    digits = [".3f" if _small(column) else ".4g" for column in columns]
     rows = [[_of_look(cell, form) for cell, form in zip(row, digits, strict=True)] for row in look.rows]
     notes = (*look.notes, *undefined_because(look))
     return join(
@@ -118,8 +119,8 @@ def look_table(look: Look, *, titled: bool = True) -> Markup:
     )
 
 
-def _shares(column: Iterable[LookCell]) -> bool:
-    return all(abs(cell.value) <= 1 for cell in column if isinstance(cell, Measure) and cell.defined)
+def _small(column: Iterable[LookCell]) -> bool:
+    return all(abs(cell.value) < LARGE for cell in column if isinstance(cell, Measure) and cell.defined)
 
 
 def _of_look(cell: LookCell, form: str) -> Cell:

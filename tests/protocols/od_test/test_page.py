@@ -220,6 +220,6 @@ def test_where_an_interval_lies_is_said(mean: float, low: float, high: float, to
 def test_two_of_the_same_mean_are_both_named() -> None:
     pair = [MeanAccuracy(name, "", 5, 0.6, 0.5, 0.7) for name in "ab"]
     assert wording.highest(pair).startswith(
-        "a and b have the same, highest mean accuracy over all triplets: 0.600."
+        "a and b have the same, highest mean accuracy over all triplets: 0.600 to three digits."
     )
     assert wording.near_chance(pair) == "The intervals of a and b reach chance (0.5) or below."

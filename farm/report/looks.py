@@ -30,7 +30,7 @@ def render_looks(looks: Sequence[Look], format: str, *, width: int = 100) -> str
         return (BOOKTABS if format == "latex" else "") + "\n".join(embedded(look, format) for look in looks)
     pieces: list[RenderableType] = []
     for look in looks:
-        notes = (Text(note, style="dim") for note in (*look.notes, *_reasons(look)))
+        notes = (Text(note, style="dim") for note in (*look.notes, *undefined_because(look)))
         pieces += [Text(look.title)] if look.title else []
         pieces += [*(look_tables(look, width) if look.columns else []), *notes, Text()]
     return printed(*pieces, width=width)
@@ -106,7 +106,7 @@ def _text(cell: LookCell, between: str = "\n") -> str:
     return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
-def _reasons(look: Look) -> list[str]:
+def undefined_because(look: Look) -> list[str]:
     """Say once why what is undefined is so."""
     found: dict[str, int] = {}
     for row in look.rows:
@@ -159,7 +159,7 @@ def _markdown(look: Look) -> str:
     lines += [f"| {' | '.join(map(markup_free, look.columns))} |"]
     lines += [f"|{'|'.join([':--', *['--:'] * (len(look.columns) - 1)])}|"]
     lines += [f"| {' | '.join(markup_free(_on_one_line(cell)) for cell in row)} |" for row in look.rows]
-    notes = [*look.notes, *_reasons(look)]
+    notes = [*look.notes, *undefined_because(look)]
     return "\n".join([*lines, *([""] if notes else []), *(f"- {markup_free(note)}" for note in notes)]) + "\n"
 
 
@@ -174,7 +174,7 @@ def _latex(look: Look) -> str:
     lines += [" & ".join(with_minus(escape(cell)) for cell in row) + r" \\" for row in rows]
     lines.insert(-len(look.rows) or len(lines), r"\midrule")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par{{\footnotesize {escape(note)}.}}" for note in (*look.notes, *_reasons(look))]
+    lines += [rf"\par{{\footnotesize {escape(note)}.}}" for note in (*look.notes, *undefined_because(look))]
     return "\n".join([*lines, r"\par}"]) + "\n"
 
 

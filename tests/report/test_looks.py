@@ -8,6 +8,7 @@ from farm.judging.inspection import Look
 from farm.measures.measure import Bounded, Measure, undefined
 from farm.report.cells import DASH
 from farm.report.looks import render_looks
+from farm.report.page.tables import look_table
 from tests.wording import same_text
 
 INTERVAL = Bounded(Measure(-0.25), Measure(-0.5), Measure(0.125))
@@ -68,3 +69,19 @@ def test_headings_wrap_before_cells_and_names_are_broken_last(width):
 def test_a_long_title_is_as_wide_as_the_terminal_and_not_as_the_table():
     long = Look("a title that is far longer than its table is wide", ("n",), [(1,)])
     assert long.title in render_looks([long], "table", width=60).splitlines()
+
+
+def test_a_page_has_values_that_sort_their_intervals_and_why_there_is_none():
+    made = look_table(LOOK)
+    assert '<td data-value="-0.25">-0.250<small>-0.500 to 0.125</small></td>' in made
+    assert '<td data-value="1200">1,200</td>' in made
+    assert f"<td>{DASH}</td><td></td>" in made
+    assert f'<p class="note">{DASH} no alarm</p>' in made
+    assert "<caption>of a_b &amp; c</caption>" in made
+    assert "<caption>" not in look_table(LOOK, titled=False)
+
+
+def test_a_page_aligns_small_numbers_and_leaves_large_ones():
+    rows = [("a", Measure(3.0), Measure(12345.6)), ("b", Measure(1.25), Measure(1.0))]
+    made = look_table(Look("", ("monitor", "rank", "time"), rows))
+    assert all(f">{told}<" in made for told in ("3.000", "1.250", "1.235e+04", "1"))

@@ -31,6 +31,16 @@ class NetworkAccuracy:
     accuracy: float
 
 
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Images that a generative network draws after it has learned a source: the source's Figure 5."""
+
+    source: str
+    network: str
+    images: np.ndarray
+    """N x height x width x channels, uint8."""
+
+
 @dataclass(frozen=True)
 class Results:
     """All results of an OD-test that are there.
@@ -46,6 +56,7 @@ class Results:
     """Why monitors failed, and in how many cells."""
     missing: int
     """Cells that are not there."""
+    samples: tuple[Samples, ...] = ()
 
     @classmethod
     def of(cls, folder: Path | str) -> Results:

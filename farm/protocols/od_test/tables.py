@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
 
 from farm.judging.inspection import Look, LookCell
 from farm.measures import Bounded, Measure
@@ -88,7 +89,10 @@ def tests(results: Results) -> Look:
 def networks(results: Results) -> Look:
     """How often each network is right on its training data."""
     kinds = list(dict.fromkeys((one.network, one.loss) for one in results.networks))
-    cells = {(one.source, one.network, one.loss): one.accuracy for one in results.networks}
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for one in results.networks:
+        found.setdefault((one.source, one.network, one.loss), []).append(one.accuracy)
+    cells = {key: fmean(own) for key, own in found.items()}  # over seeds
     rows: list[tuple[LookCell, ...]] = [
         (source, *(_measured(cells.get((source, *kind))) for kind in kinds))
         for source in dict.fromkeys(one.source for one in results.networks)
@@ -98,17 +102,20 @@ def networks(results: Results) -> Look:
 
 
 def triplets(results: Results) -> Look:
-    """Every result that is not optimistic, a row a triplet and a column a method."""
+    """Every result that is not optimistic, a row a triplet, a column a method; of several seeds the mean."""
     honest = results.honest
     titles = list(dict.fromkeys(map(titled, honest["method"], honest["network"])))
-    cells: dict[tuple[str, str, str], dict[str, float]] = {}
+    cells: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     columns = ("source", "validation", "target", "method", "network", "accuracy")
     for source, validation, target, method, network, accuracy in zip(
         *(honest[c] for c in columns), strict=True
     ):
-        cells.setdefault((source, validation, target), {})[titled(method, network)] = accuracy
+        cells.setdefault((source, validation, target), {}).setdefault(titled(method, network), []).append(
+            accuracy
+        )
     rows: list[tuple[LookCell, ...]] = [
-        (*triplet, *(_measured(own.get(title)) for title in titles)) for triplet, own in cells.items()
+        (*triplet, *(Measure(fmean(own[title])) if title in own else None for title in titles))
+        for triplet, own in cells.items()
     ]
     return Look("All triplets", ("source", "validation", "target", *titles), rows)
 

@@ -4,6 +4,7 @@ Importing this loads no matplotlib: each figure does when it is drawn. `save` wr
 `as_svg` makes it a part of an HTML page.
 """
 
+from farm.report.figures.accuracies import accuracies_by_source, mean_accuracies, optimism_gaps
 from farm.report.figures.along_stream import ScoresOverTime, along_stream
 from farm.report.figures.classifier import confusion, reliability
 from farm.report.figures.curves import (
@@ -36,6 +37,7 @@ __all__ = [
     "PlannedInterval",
     "ScoreCurves",
     "ScoresOverTime",
+    "accuracies_by_source",
     "along_stream",
     "as_svg",
     "check_target",
@@ -44,6 +46,8 @@ __all__ = [
     "delay_curves",
     "heat_colour",
     "heat_map",
+    "mean_accuracies",
+    "optimism_gaps",
     "plane",
     "precision_recall",
     "reliability",

@@ -30,6 +30,8 @@ CAPTION = 440
 """Bytes of an image's caption, about."""
 ACROSS = 16
 """Images in a row of the picture that holds them."""
+SHEET = 8
+"""Images in a row of a sheet that a page shows as it is."""
 SHOWN = 72
 """How wide an image is shown, in CSS pixels."""
 WHY = {
@@ -223,3 +225,27 @@ def sample_row(images: Sequence[np.ndarray], names: Sequence[str]) -> Markup:
         drawn = tag("img", src=_data_uri(picture), alt=f"sample of {name}", width=SHOWN, class_="px")
         items.append(tag("li", tag("figure", drawn, tag("figcaption", name))))
     return tag("ul", items, class_="row")
+
+
+def image_sheet(images: np.ndarray, words: str) -> Markup:
+    """Return images (n x height x width x channels) as one picture; what is small is enlarged.
+
+    Examples
+    --------
+    >>> sheet = image_sheet(np.zeros((3, 8, 8, 1), dtype=np.uint8), "three black squares")
+    >>> str(sheet).startswith('<img src="data:image/png;base64,'), 'alt="three black squares"' in sheet
+    (True, True)
+    """
+    n, height, width, channels = images.shape
+    down = -(-n // SHEET)
+    across = min(n, SHEET)
+    # A white line between two images, lest they look like one.
+    sheet = np.full((down, across, height + 1, width + 1, channels), 255, dtype=np.uint8)
+    sheet.reshape(-1, height + 1, width + 1, channels)[:n, :-1, :-1] = images
+    pixels = sheet.transpose(0, 2, 1, 3, 4).reshape(down * (height + 1), across * (width + 1), channels)
+    picture = Image.fromarray(pixels[..., 0] if channels == 1 else pixels)
+    held = io.BytesIO()
+    picture.save(held, format="PNG", optimize=True)
+    uri = f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
+    factor = max(SHOWN // max(height, width), 1)
+    return tag("img", src=uri, alt=words, width=factor * picture.width, class_="px", style="max-width:100%")

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from farm.report.cells import TableCell
+from farm.judging.inspection import Look, LookCell
+from farm.measures.measure import Bounded, Measure
+from farm.report.cells import DASH, TableCell, interval
+from farm.report.looks import undefined_because
 from farm.report.page.html import join, tag
 from farm.report.sheet import Sheet, Sheets
 
+LARGE = 100
 FEWEST_SORTED = 3
 """Rows below which there is nothing to sort."""
 
@@ -98,3 +102,36 @@ def _sheet(sheet: Sheet, *, titled: bool) -> Markup:
 def _of_sheet(cell: TableCell) -> Cell:
     mark = tag("sup", cell.note) if cell.note is not None else None
     return Cell(join(cell.text, mark), cell.below, cell.value)
+
+
+def look_table(look: Look, *, titled: bool = True) -> Markup:
+    """Return a look with its notes, and with the reasons of what is undefined in it.
+
+    Measures of a column none of which is large all have three digits, so that they can be read down it.
+    """
+    columns = zip(*look.rows, strict=True)
+    digits = [".3f" if _small(column) else ".4g" for column in columns]
+    rows = [[_of_look(cell, form) for cell, form in zip(row, digits, strict=True)] for row in look.rows]
+    notes = (*look.notes, *undefined_because(look))
+    return join(
+        table(look.columns, rows, caption=look.title if titled else "") if look.columns else None,
+        [tag("p", note, class_="note") for note in notes],
+    )
+
+
+def _small(column: Iterable[LookCell]) -> bool:
+    return all(abs(cell.value) < LARGE for cell in column if isinstance(cell, Measure) and cell.defined)
+
+
+def _of_look(cell: LookCell, form: str) -> Cell:
+    if isinstance(cell, Bounded):
+        if not cell.value.defined:
+            return Cell(DASH)
+        low, high = cell.low, cell.high
+        below = interval(low.value, high.value, 3) if low.defined and high.defined else ""
+        return Cell(f"{cell.value.value:.3f}", below, cell.value.value)
+    if isinstance(cell, Measure):
+        return Cell(format(cell.value, form), value=cell.value) if cell.defined else Cell(DASH)
+    if isinstance(cell, int | float):
+        return Cell(f"{cell:,}", value=cell)
+    return Cell("" if cell is None else cell)

@@ -101,7 +101,7 @@ def _compare_protocol(of: Any, options: argparse.Namespace) -> int:
         )
     if options.cd or options.out or options.table:
         raise ExperimentError("--cd, --out and --table have no effect on a protocol's folder; leave them out")
-    print_looks(of.tables(Path(options.runs[0])), "latex" if options.latex else options.format)
+    print_looks(of.result_tables(Path(options.runs[0])), "latex" if options.latex else options.format)
     return 0
 
 

@@ -83,7 +83,7 @@ def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: arg
     of = protocol_named(said["protocol"])
     written = of.write_results(folder.path)
     if options.format == "table":
-        print_looks(of.tables(folder.path, short=True), "table")
+        print_looks(of.result_tables(folder.path, short=True), "table")
         print(f"All results are in {written}.\n")
 
 

@@ -15,7 +15,7 @@ from farm.errors import ExperimentError, suggestion
 from farm.store.campaign_folder import CampaignFolder
 
 PROTOCOLS = {"od-test": "farm.protocols.od_test"}
-"""Where each lies. Its package gives `as_campaign`, `write_results`, `tables` and `page`."""
+"""Where each lies. Its package gives `as_campaign`, `write_results`, `result_tables`, `result_page`."""
 
 
 def protocol(name: Any) -> Any:

@@ -29,7 +29,7 @@ def write_results(folder: Path) -> Path:
     return Results.of(folder).write(folder)
 
 
-def tables(folder: Path, *, short: bool = False) -> list[Look]:
+def result_tables(folder: Path, *, short: bool = False) -> list[Look]:
     """Return what a campaign's folder says; `short` is the beginning alone."""
     from farm.protocols.od_test.results import Results
     from farm.protocols.od_test.tables import looks
@@ -38,9 +38,9 @@ def tables(folder: Path, *, short: bool = False) -> list[Look]:
     return made[:1] if short else made
 
 
-def page(folder: Path, book: FigureBook) -> str:
+def result_page(folder: Path, book: FigureBook) -> str:
     """Return a campaign's page."""
-    from farm.protocols.od_test.page import page as page_of
+    from farm.protocols.od_test.page import page
     from farm.protocols.od_test.results import Results
 
-    return page_of(Results.of(folder), book)
+    return page(Results.of(folder), book)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,10 @@ A_BLOCK = "the mean over all triplets of one source set"
 
 @dataclass(frozen=True)
 class MeanAccuracy:
-    """A mean accuracy with its 95 % interval over triplets, and how many there are."""
+    """A mean accuracy over triplets with its 95 % interval, and how many there are.
+
+    The interval is by how source sets differ; that of one source set, by how the sets judged on differ.
+    """
 
     method: str
     network: str
@@ -68,25 +71,35 @@ def titled(method: str, network: str) -> str:
     return f"{method}/{network}" if network else method
 
 
-def interval(values: FloatArray) -> tuple[float, float, float]:
-    """Return the mean of some values and its 95 % interval by Student's t; of one value, no interval.
+def interval(values: FloatArray, blocks: Iterable[str]) -> tuple[float, float, float]:
+    """Return the mean of some values and its 95 % interval, by how much the means of blocks differ.
+
+    Values of one block are no independent evidence; blocks are. Student's t with one degree of freedom less
+    than there are blocks; with one block there is no interval.
 
     Examples
     --------
-    >>> [round(value, 3) for value in interval(np.array([0.5, 0.6, 0.7]))]
+    >>> [round(value, 3) for value in interval(np.array([0.5, 0.6, 0.7]), "abc")]
     [0.6, 0.352, 0.848]
+    >>> [round(value, 3) for value in interval(np.array([0.5, 0.7, 0.6, 0.6]), "aabb")]
+    [0.6, 0.6, 0.6]
     """
     mean = float(np.mean(values))
-    if len(values) < 2:
+    named, of = np.unique(np.array(list(blocks)), return_inverse=True)
+    n = len(named)
+    if n < 2:
         return mean, float("nan"), float("nan")
-    half = float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    # Each block's part of the whole mean, and how far it pulls it: of equal blocks the usual standard error.
+    pulls = np.bincount(of, values - mean) / len(values)
+    error = float(np.sqrt(n / (n - 1) * np.sum(pulls**2)))
+    half = float(stats.t.ppf(0.975, n - 1)) * error
     return mean, mean - half, mean + half
 
 
 def mean_accuracies(results: Results) -> list[MeanAccuracy]:
     """Return each method's mean over all triplets, the best first: the source's Figure 3."""
     found = [
-        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy()))
+        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy(), own["source"]))
         for (method, network), own in _groups(results.honest, ["method", "network"])
     ]
     return sorted(found, key=lambda one: -one.mean)
@@ -95,7 +108,7 @@ def mean_accuracies(results: Results) -> list[MeanAccuracy]:
 def accuracies_by_source(results: Results) -> list[MeanAccuracy]:
     """Return each method's mean over the triplets of each source set: the source's Figures 4 and 6."""
     return [
-        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy()), source)
+        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy(), own["target"]), source)
         for (source, method, network), own in _groups(results.honest, ["source", "method", "network"])
     ]
 
@@ -117,7 +130,8 @@ def _gaps(results: Results) -> Iterator[OptimismGap]:
         both = pd.concat([alike, other], axis=1, keys=["alike", "other"]).dropna()
         if both.empty:
             continue
-        gap = interval((both["alike"] - both["other"]).to_numpy())
+        sources = both.index.get_level_values("source")
+        gap = interval((both["alike"] - both["other"]).to_numpy(), sources)
         yield OptimismGap(
             method, network, len(both), float(both["alike"].mean()), float(both["other"].mean()), *gap
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from farm.judging.inspection import Look, LookCell
-from farm.measures import Bounded, Measure
+from farm.measures import Measure
 from farm.measures.measure import defined_or
 from farm.protocols.od_test.results import Results
 from farm.protocols.od_test.summary import (
@@ -22,6 +22,8 @@ from farm.protocols.od_test.summary import (
 from farm.statistics.table import Undefined
 
 MEANS = "Mean accuracy over all triplets"
+ENDS = ("low", "high")
+INTERVAL = "low and high: 95 % interval, by Student's t over source sets"
 LOSSES = {"cross-entropy": "CE", "logistic": "one-against-all"}
 
 
@@ -40,13 +42,12 @@ def means(found: list[MeanAccuracy]) -> Look:
     """Each method's mean accuracy, the best first."""
     return Look(
         MEANS,
-        ("method", "accuracy", "triplets"),
-        [(one.title, _bounded(one), one.n) for one in found],
+        ("method", "accuracy", *ENDS, "triplets"),
+        [(one.title, Measure(one.mean), *_ends(one.low, one.high), one.n) for one in found],
         (
-            f"Half of the images are outliers: {CHANCE:g} is chance. 95 % interval: Student's t over "
-            "triplets.",
-            "Triplets share sets, networks and thresholds, so that the interval is narrower than what other "
-            "sets would show.",
+            f"Half of the images are outliers: {CHANCE:g} is chance. {INTERVAL}.",
+            "Triplets of one source set share its images, networks and thresholds, and are no independent "
+            "evidence.",
         ),
     )
 
@@ -55,11 +56,21 @@ def optimism(gaps: list[OptimismGap]) -> Look:
     """How much better methods look on the very set that they learned from."""
     return Look(
         "Optimism: judged on other images of the set that it learned from, and on other sets",
-        ("method", "same set", "other sets", "gap", "pairs"),
-        [(one.title, Measure(one.optimistic), Measure(one.honest), _gap(one), one.n) for one in gaps],
+        ("method", "same set", "other sets", "gap", *ENDS, "pairs"),
+        [
+            (
+                one.title,
+                Measure(one.optimistic),
+                Measure(one.honest),
+                Measure(one.gap),
+                *_ends(one.low, one.high),
+                one.n,
+            )
+            for one in gaps
+        ],
         (
-            "A pair is a source and a set to learn from. 95 % interval: Student's t over pairs. Results on "
-            "the same set are in no ranking and no mean.",
+            f"A pair is a source and a set to learn from. {INTERVAL}. Results on the same set are in no "
+            "ranking and no mean.",
         ),
     )
 
@@ -67,7 +78,7 @@ def optimism(gaps: list[OptimismGap]) -> Look:
 def by_source(found: list[MeanAccuracy]) -> Look:
     """Each method's mean accuracy on each source set."""
     sources = list(dict.fromkeys(one.source for one in found))
-    cells = {(one.title, one.source): _bounded(one) for one in found}
+    cells = {(one.title, one.source): Measure(one.mean) for one in found}
     rows: list[tuple[LookCell, ...]] = [
         (title, *(cells.get((title, source)) for source in sources))
         for title in dict.fromkeys(one.title for one in found)
@@ -120,17 +131,10 @@ def triplets(results: Results) -> Look:
     return Look("All triplets", ("source", "validation", "target", *titles), rows)
 
 
-def _bounded(one: MeanAccuracy) -> Bounded:
-    return _within(one.mean, one.low, one.high)
-
-
-def _gap(one: OptimismGap) -> Bounded:
-    return _within(one.gap, one.low, one.high)
-
-
 def _measured(value: float | None) -> LookCell:
     return None if value is None else Measure(value)
 
 
-def _within(value: float, low: float, high: float) -> Bounded:
-    return Bounded(Measure(value), *(defined_or(end, "one result has no interval") for end in (low, high)))
+def _ends(low: float, high: float) -> tuple[Measure, Measure]:
+    why = "one source set gives no interval"
+    return defined_or(low, why), defined_or(high, why)

@@ -203,10 +203,11 @@ METHOD = (
     ),
     (
         "What the interval means",
-        "It is Student's 95 % interval of a mean over triplets. It would be right if triplets were drawn "
-        "independently, and they are not: many share D_s with its networks, D_v with its thresholds, or D_t "
-        "with its images. So it is narrower than what other sets would show, and that two intervals do not "
-        "overlap is no test.",
+        "It is Student's 95 % interval of a mean over triplets, by how much source sets differ: triplets of "
+        "one source share its images and its networks, and thresholds share D_v, so that they are no "
+        "independent evidence. An interval over triplets as if they were would be much too narrow. Within "
+        "one source set it is by how much the sets differ that methods are judged on. With few sets "
+        "intervals are wide, and that two of them overlap, or do not, is no test.",
     ),
     (
         "Tests",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,11 @@ BLOCK = 2**21
 """So many differences are taken at a time."""
 ROUNDING = 2.0 * 2.0**-24
 """Twice the half digit that float32 may be wrong by, to be on the safe side."""
+
+
+def flat(values: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return one row an instance, though there may be none."""
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class NearestDistances:
         return cls(digest.hexdigest(), min(most, len(own)), own, np.einsum("ij,ij->i", own, own))
 
     def __call__(self, values: NDArray[np.floating]) -> FloatArray:
-        rows = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float32)
+        rows: Points = np.ascontiguousarray(flat(values), dtype=np.float32)
         found = np.empty((len(rows), self.count))
         for start in range(0, len(rows), ROWS):
             found[start : start + ROWS] = self._of(rows[start : start + ROWS])

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from farm.api import JSON, Features, FitData, FloatArray, Monitor, Needs, Observation, OwnNetwork, State
+from farm.api import (
+    JSON,
+    Explanation,
+    Features,
+    FitData,
+    FloatArray,
+    Monitor,
+    Needs,
+    Observation,
+    OwnNetwork,
+    State,
+)
 from farm.errors import ComponentFailure
 from monitors._networks import OD_TEST, classifiers_in, packed, training_notes
 from monitors.max_softmax import TINY
@@ -57,6 +68,11 @@ class BinaryClassifier(Monitor):
         values = np.log(np.maximum(seen.probabilities, TINY)) if seen.logits is None else seen.logits
         wide: FloatArray = values.astype(np.float64)
         return np.asarray(wide[:, self._outlier] - wide[:, 1 - self._outlier])
+
+    def _explain(self, observation: Observation) -> Explanation:
+        seen = self._own.seen(observation)
+        probability = float(seen.probabilities[0, self._outlier])
+        return Explanation(f"it is an outlier with probability {probability:.3g}")
 
     def notes(self) -> Mapping[str, JSON]:
         """How its training went."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from farm.api import (
     JSON,
+    Explanation,
     Features,
     FitData,
     FloatArray,
@@ -61,6 +62,10 @@ class McDropout(Monitor):
             raise RequirementError("members were not observed; declare them in the monitor's needs")
         return entropy_of_mean(observation.members)
 
+    def _explain(self, observation: Observation) -> Explanation:
+        assert observation.members is not None
+        return told_of_mean(observation.members, self.classifier.classes, "passes")
+
 
 class DeepEnsemble(Monitor):
     """The entropy of the mean of several networks by the classifier's recipe, trained apart.
@@ -102,11 +107,28 @@ class DeepEnsemble(Monitor):
         self._members = classifiers_in(state)
 
     def _score(self, observation: Observation) -> Features:
-        return entropy_of_mean(np.stack([each.seen(observation).probabilities for each in self._members]))
+        return entropy_of_mean(self._seen(observation))
+
+    def _seen(self, observation: Observation) -> FloatArray:
+        return np.stack([each.seen(observation).probabilities for each in self._members])
+
+    def _explain(self, observation: Observation) -> Explanation:
+        return told_of_mean(self._seen(observation), self._members[0].classifier.classes, "networks")
 
     def notes(self) -> Mapping[str, JSON]:
         """How their training went."""
         return training_notes(self.state)
+
+
+def told_of_mean(members: FloatArray, classes: Sequence[str], what: str) -> Explanation:
+    """Say of one instance which class is the likeliest on average, and how many members agree."""
+    mean = members[:, 0].mean(axis=0)
+    first = int(mean.argmax())
+    agree = int((members[:, 0].argmax(axis=1) == first).sum())
+    likeliest = f"the likeliest class is '{classes[first]}' with a mean probability of {mean[first]:.3g}"
+    return Explanation(
+        f"{likeliest}; {agree} of {len(members)} {what} predict it", details={"likeliest": classes[first]}
+    )
 
 
 def entropy_of_mean(members: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from farm.api import JSON, Features, FitData, Monitor, Needs, Observation, State
+from farm.api import JSON, Explanation, Features, FitData, Monitor, Needs, Observation, State
 from monitors._networks import networks_in, output_of, own_network, packed, training_notes
 
 
@@ -41,6 +41,10 @@ class PixelCnn(Monitor):
 
     def _score(self, observation: Observation) -> Features:
         return output_of(self._own, "bits", observation)
+
+    def _explain(self, observation: Observation) -> Explanation:
+        bits = float(output_of(self._own, "bits", observation)[0])
+        return Explanation(f"it takes {bits:.3g} bits a value to write it down", details={"bits": bits})
 
     def notes(self) -> Mapping[str, JSON]:
         """How its training went."""

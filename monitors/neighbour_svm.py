@@ -9,6 +9,7 @@ import numpy as np
 
 from farm.api import (
     JSON,
+    Explanation,
     FitData,
     FloatArray,
     Needs,
@@ -21,7 +22,7 @@ from farm.api import (
     generator,
 )
 from farm.errors import ParameterError
-from monitors._distances import NearestDistances
+from monitors._distances import NearestDistances, flat
 from monitors._networks import OD_TEST, networks_in, output_of, own_network, packed, training_notes
 from monitors._rows import drawn
 from monitors._svm import SvmMonitor
@@ -87,7 +88,7 @@ class NeighbourSvm(SvmMonitor):
         network = self._network_in(state)
         rng = generator(data.seed, "neighbour-svm", "points")
         batches = drawn(lambda: (observation for observation, _ in data), self._points, rng)
-        points = [values.reshape(len(values), -1) for values in (_values(network, seen) for seen in batches)]
+        points = [flat(_values(network, seen)) for seen in batches]
         return {**state, "points": np.concatenate(points).astype(np.float32, copy=False)}
 
     def _take(self, state: State) -> None:
@@ -99,6 +100,13 @@ class NeighbourSvm(SvmMonitor):
 
     def _features(self, observation: Observation) -> FloatArray:
         return observation.once(self._nearest, _values(self._network, observation))[:, : self._k]
+
+    def _explain(self, observation: Observation) -> Explanation:
+        far = self._features(observation)[0]
+        where = "in pixels" if self._network is None else "where its network puts them"
+        what = "nearest training image is" if len(far) == 1 else f"{len(far)} nearest training images are"
+        span = f"{far[0]:.3g}" if len(far) == 1 else f"{far[0]:.3g} to {far[-1]:.3g}"
+        return Explanation(f"its {what} {span} away {where}", details={"distances": far.tolist()})
 
     def notes(self) -> Mapping[str, JSON]:
         """What the fit tells, how many points are kept, and how the network's training went."""

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from farm.api import (
     JSON,
+    Explanation,
     Features,
     FitData,
-    FloatArray,
     Monitor,
     Needs,
     Observation,
     State,
     check_choice,
-    half_way,
 )
 from farm.errors import ComponentFailure
+from monitors._intervals import best_interval
 from monitors._networks import OD_TEST, networks_in, output_of, own_network, packed, training_notes
 
 LOSSES = ("mse", "bce")
@@ -95,51 +95,16 @@ class Reconstruction(Monitor):
     def _score(self, observation: Observation) -> Features:
         return np.square(output_of(self._own, "error", observation).astype(np.float64) - self._mu)
 
+    def _explain(self, observation: Observation) -> Explanation:
+        error = float(output_of(self._own, "error", observation)[0])
+        told = (
+            f"its reconstruction error is {error:.3g}, {abs(error - self._mu):.3g} away from {self._mu:.3g}"
+        )
+        return Explanation(told, details={"error": error, "centre": self._mu})
+
     def notes(self) -> Mapping[str, JSON]:
         """The centre, how well its interval separates the data it was chosen on, and how training went."""
         told: dict[str, JSON] = {"centre": self._mu}
         if self._centre != "id":
             told["balanced_accuracy_of_fit"] = self._accuracy
         return {**told, **training_notes(self.state)}
-
-
-class Interval(NamedTuple):
-    """Between which errors instances are accepted, and what to take for their middle."""
-
-    low: float
-    high: float
-    centre: float
-    balanced_accuracy: float
-
-
-def best_interval(inside: FloatArray, outside: FloatArray) -> Interval:
-    """Return the interval that separates two samples best, its ends half-way to the next error.
-
-    Examples
-    --------
-    >>> best_interval(np.array([3.0, 5.0]), np.array([1.0, 9.0]))
-    Interval(low=2.0, high=7.0, centre=4.5, balanced_accuracy=1.0)
-    >>> best_interval(np.array([3.0, 5.0]), np.array([9.0]))
-    Interval(low=-inf, high=7.0, centre=0.0, balanced_accuracy=1.0)
-    """
-    values, places = np.unique(np.concatenate([inside, outside]), return_inverse=True)
-    # Both samples weigh the same, in whole numbers: what is equally good is equal.
-    gain = np.bincount(places[: len(inside)], minlength=len(values)) * len(outside)
-    gain -= np.bincount(places[len(inside) :], minlength=len(values)) * len(inside)
-    # The run with the greatest sum (Kadane): each sum up to here, less the least before.
-    sums = np.concatenate([[0], np.cumsum(gain)])
-    best = sums[1:] - np.minimum.accumulate(sums[:-1])
-    last = len(best) - 1 - int(best[::-1].argmax())
-    first = int(sums[: last + 1].argmin())
-    accuracy = 0.5 + float(best[last]) / (2 * len(inside) * len(outside))
-    low = -np.inf if first == 0 else half_way(float(values[first - 1]), float(values[first]))
-    high = np.inf if last == len(values) - 1 else half_way(float(values[last]), float(values[last + 1]))
-    if np.isfinite(low) and np.isfinite(high):
-        centre = half_way(low, high)
-    elif np.isfinite(high):
-        centre = min(0.0, float(values[0]))
-    elif np.isfinite(low):
-        centre = float(values[last])
-    else:  # nothing tells the samples apart
-        centre = float(np.median(inside))
-    return Interval(low, high, centre, accuracy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from farm.api import JSON, Explanation, FitData, FloatArray, Needs, Observation, OwnNetwork, State
 from monitors._networks import OD_TEST, classifiers_in, packed, training_notes
@@ -63,6 +64,10 @@ class LogisticSvm(SvmMonitor):
 
     def _features(self, observation: Observation) -> FloatArray:
         return self._other.logits(observation)
+
+    def _explain(self, observation: Observation) -> Explanation:
+        told = likeliest(self._other.seen(observation), self._other.classifier.classes)
+        return replace(told, reason=f"to the classifier trained with a logistic loss, {told.reason}")
 
     def notes(self) -> Mapping[str, JSON]:
         """What the fit tells, and how the other classifier's training went."""

@@ -63,7 +63,7 @@ class Linear(Network):
 
     def compute(self, images: np.ndarray, output: str) -> np.ndarray:
         type(self).runs += 1
-        flat = images.reshape(len(images), -1).astype(np.float64)
+        flat = images.reshape(len(images), math.prod(images.shape[1:])).astype(np.float64)
         latent = flat @ self._basis
         if output == "latent":
             return latent
@@ -91,7 +91,7 @@ class LinearClassifier(FakeClassifier):
     def __init__(self, weights: np.ndarray, classes: Sequence[str], *, black_box: bool = False) -> None:
         def logits(images: np.ndarray) -> np.ndarray:
             type(self).runs += 1
-            return images.reshape(len(images), -1) @ weights
+            return images.reshape(len(images), math.prod(images.shape[1:])) @ weights
 
         super().__init__(
             lambda images: softmax(logits(images).astype(np.float64), axis=1),

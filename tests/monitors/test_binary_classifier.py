@@ -16,7 +16,7 @@ from tests.monitors.own_networks import (
     restored_as_fitted,
     trained_classifier,
 )
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 AGAINST = OwnNetwork(against_outliers=True)
 TEST = WATCHED.observe(images(20, 7))
@@ -42,6 +42,7 @@ def test_the_likelier_class_decides() -> None:
     assert (calibration.method, calibration.threshold) == ("fixed", 0.0)
     assert monitor.needs.networks == (AGAINST,)
     assert monitor.needs.outliers
+    same_text(monitor.explain(TEST.take([0]))[0].reason)
     assert restored_as_fitted(monitor, BinaryClassifier(), TEST)
 
 

@@ -13,7 +13,7 @@ from farm.api import Needs, OwnNetwork
 from farm.errors import ParameterError, RequirementError
 from monitors.ensembles import DeepEnsemble, McDropout, entropy_of_mean
 from tests.monitors.own_networks import WATCHED, given, images, restored_as_fitted, trained_classifier
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 TEST = WATCHED.observe(images(20, 7))
 
@@ -36,6 +36,7 @@ def test_mc_dropout_is_the_entropy_of_the_mean_of_its_passes() -> None:
     seen = dataclasses.replace(TEST, members=members(7))
     score = McDropout().restore({}, WATCHED).score(seen)
     np.testing.assert_allclose(score, entropy(members(7).mean(axis=0), axis=1), rtol=1e-12)
+    same_text(McDropout().restore({}, WATCHED).explain(seen.take([0]))[0].reason)
 
 
 def test_mc_dropout_takes_as_many_passes_as_it_asked_for() -> None:
@@ -62,6 +63,7 @@ def test_an_ensemble_is_the_entropy_of_the_mean_of_its_networks() -> None:
     expected = entropy(np.mean(each, axis=0), axis=1)
     np.testing.assert_allclose(monitor.score(TEST), expected, rtol=1e-6)
     assert restored_as_fitted(monitor, DeepEnsemble(networks=3), TEST)
+    same_text(monitor.explain(TEST.take([0]))[0].reason)
     assert len(DeepEnsemble().needs.networks) == 5
 
 

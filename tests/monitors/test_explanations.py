@@ -38,6 +38,8 @@ EXPLAINED = {
     *("oob", "oob-pca", "oob-isomap"),
     *("max-softmax", "max-logit", "entropy", "margin", "energy", "gen", "temperature-scaling"),
     *("kl-matching", "openmax", "odin", "robustness-radius", "flicker", "physical-bounds", "vote", "fusion"),
+    *("score-svm", "logistic-svm", "openmax-svm", "neighbour-svm", "mc-dropout", "deep-ensemble"),
+    *("binary-classifier", "reconstruction", "pixelcnn"),
 }
 NEURON = re.compile(r"(.+)\[(\d+)\]")
 

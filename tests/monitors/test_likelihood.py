@@ -15,7 +15,7 @@ from tests.monitors.own_networks import (
     restored_as_fitted,
     trained_network,
 )
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 
 def test_the_score_is_the_bits() -> None:
@@ -31,6 +31,7 @@ def test_the_score_is_the_bits() -> None:
     assert (monitor.needs.networks, monitor.needs.outliers) == ((need,), False)
     assert monitor.calibrate(data.validation, ID_QUANTILE, 3).method == "id-quantile"
     assert monitor.notes() == {"networks": [{"bits": 2.5}]}
+    same_text(monitor.explain(seen.take([0]))[0].reason)
     assert restored_as_fitted(monitor, PixelCnn(network={"epochs": 3}), seen)
 
 

@@ -21,7 +21,7 @@ from tests.monitors.own_networks import (
     together,
     trained_network,
 )
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 MSE = OwnNetwork("autoencoder", (("loss", "mse"),))
 BCE = OwnNetwork("autoencoder", (("epochs", 5), ("loss", "bce")))
@@ -58,6 +58,11 @@ def test_distances_far_below_what_float32_can_tell_are_exact(monkeypatch) -> Non
 def test_fewer_points_than_neighbours_give_fewer_distances() -> None:
     bank = np.eye(3, dtype=np.float32)
     assert NearestDistances.to(bank, 8)(bank).shape == (3, 3)
+
+
+def test_no_images_give_no_distances() -> None:
+    nearest = NearestDistances.to(images(9, 0).reshape(9, -1), 4)
+    assert nearest(images(0, 1)).shape == (0, 4)
 
 
 def test_one_at_a_time_is_as_all_at_once() -> None:
@@ -99,6 +104,9 @@ def test_scores_equal_the_transcription(parameters, need) -> None:
     assert monitor.needs == Needs(networks=() if need is None else (need,), outliers=True)
     assert monitor.fixed_threshold == 0.0
     assert restored_as_fitted(monitor, NeighbourSvm(**parameters), TEST)
+    told = monitor.explain(TEST.take([0]))[0]
+    np.testing.assert_allclose(told.details["distances"], features(TEST.images[:1])[0], rtol=1e-6)
+    same_text(told.reason)
 
 
 def test_monitors_of_another_k_look_for_neighbours_once(monkeypatch) -> None:

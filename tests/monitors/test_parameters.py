@@ -192,9 +192,9 @@ def came_out(name: str, given: str) -> dict[str, Any]:
     """Fit and calibrate it, and score a stream in which tracks run on, stop and mix."""
     trial = Trial(make_or_skip(name, **json.loads(given)), small_system(), Elsewhere())
     with limited_threads(1):
-        lent = trial.lent()
         networks = AnyNetworks(trial.system.workload.shape, trial.system.workload.classes)
         try:
+            lent = trial.lent()
             fitted = trial.fit(data=replace(lent, whole=replace(lent.whole, networks=networks)))
         except RequirementError as error:
             pytest.skip(str(error))  # the classifier gives no members

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from farm.api import OwnNetwork, best_threshold
 from farm.errors import ComponentFailure, ParameterError
-from monitors.reconstruction import Reconstruction, best_interval
+from monitors._intervals import best_interval
+from monitors.reconstruction import Reconstruction
 from tests.monitors.own_networks import (
     WATCHED,
     Given,
@@ -22,7 +23,7 @@ from tests.monitors.own_networks import (
     together,
     trained_network,
 )
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 NEED = OwnNetwork("autoencoder", (("loss", "mse"),))
 some_errors = st.lists(st.integers(0, 12).map(float) | st.floats(0, 100, width=16), min_size=1, max_size=12)
@@ -88,6 +89,9 @@ def test_the_score_is_the_squared_distance_from_the_centre() -> None:
     assert monitor.notes()["balanced_accuracy_of_fit"] == pytest.approx(expected.balanced_accuracy)
     assert monitor.notes()["networks"] == [{"epochs": 3}]
     assert restored_as_fitted(monitor, Reconstruction(), TEST)
+    told = monitor.explain(TEST.take([0]))[0]
+    np.testing.assert_allclose((told.details["error"] - told.details["centre"]) ** 2, monitor.score(TEST)[0])
+    same_text(told.reason)
 
 
 def test_the_median_needs_no_outliers() -> None:

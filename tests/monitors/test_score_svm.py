@@ -21,7 +21,7 @@ from tests.monitors.own_networks import (
     together,
     trained_classifier,
 )
-from tests.wording import refused
+from tests.wording import refused, same_text
 
 LOGISTIC = OwnNetwork(parameters=(("loss", "logistic"),))
 TEST = WATCHED.observe(images(40, 7))
@@ -57,6 +57,7 @@ def test_the_logistic_one_looks_at_the_other_classifier() -> None:
     assert monitor.needs == Needs(networks=(LOGISTIC,), outliers=True)
     assert monitor.fixed_threshold == 0.0
     assert restored_as_fitted(monitor, LogisticSvm(), TEST)
+    same_text(monitor.explain(TEST.take([0]))[0].reason)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"tail": 5, "alpha": 2}])

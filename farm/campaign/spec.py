@@ -224,7 +224,7 @@ def parse_campaign(values: Mapping[str, Any], where: str, folder: Path = Path())
 
 def _campaign_of(written: Written) -> Campaign:
     try:
-        values = as_campaign(written.values)
+        values = as_campaign(written.values, written.folder)
     except UserError as error:
         raise type(error)(f"{written.path}: {error}") from error
     places: dict[str, list[str]] = {}

@@ -25,11 +25,11 @@ def protocol(name: Any) -> Any:
     return importlib.import_module(PROTOCOLS[name])
 
 
-def as_campaign(values: Mapping[str, Any]) -> dict[str, Any]:
+def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return what a file says as the values of a campaign; of one without a protocol, the same."""
     if "protocol" not in values:
         return dict(values)
-    written: dict[str, Any] = protocol(values["protocol"]).as_campaign(values)
+    written: dict[str, Any] = protocol(values["protocol"]).as_campaign(values, folder)
     return written
 
 

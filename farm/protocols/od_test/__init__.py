@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from farm.report.page import FigureBook
 
 
-def as_campaign(values: Mapping[str, Any]) -> dict[str, Any]:
+def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return what a file says as the values of a campaign."""
     from farm.protocols.od_test import spec
 
-    return spec.as_campaign(values)
+    return spec.as_campaign(values, folder)
 
 
 def write_results(folder: Path) -> Path:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -12,6 +14,7 @@ from farm.api import VALIDATION_FAULT
 from farm.config.explaining import explain
 from farm.config.specs import ClassifierSpec, ComponentSpec, MonitorSpec, Strict
 from farm.errors import ExperimentError
+from farm.store.identity import Identities
 
 NAME = "od-test"
 NO_NETWORK = "none"
@@ -239,13 +242,30 @@ class OdTest(Strict):
                     yield {**said, "monitor": unsupervised}
 
 
-def as_campaign(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a file says as the values of a campaign, which remembers it."""
+def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return what a file says as the values of a campaign, which remembers it; `folder` has its files."""
     try:
         said = OdTest.model_validate(dict(values))
     except ValidationError as error:
         raise ExperimentError(explain(error, OdTest, values)) from None
+    _check_different(said, folder)
     return {**said.campaign(), "protocol": dict(values)}
+
+
+def _check_different(said: OdTest, folder: Path) -> None:
+    """Raise where two sets are one under two names: learned from and judged on would be the same."""
+    identities, seen = Identities(folder), dict[str, str]()
+    for one in (*said.sources, *said.outliers):
+        told = {key: value for key, value in one.parameters.items() if key != "title"}
+        files = sorted(map(str, identities.files_of(one.parameters).values()))
+        # Without files its recipe tells what is in it; with files they do, wherever they lie.
+        content = json.dumps(files or [one.name, told], sort_keys=True, default=str)
+        if (other := seen.setdefault(content, one.title)) != one.title:
+            how = "have the same files, by content" if files else "are made alike"
+            raise ExperimentError(
+                f"sets '{other}' and '{one.title}' {how}: what is learned from one could not be judged on "
+                "the other; leave one out"
+            )
 
 
 def _mirrored(one: SetSpec) -> dict[str, Any]:

@@ -62,9 +62,8 @@ def test_the_answer_names_the_highest_mean_and_never_a_best() -> None:
 def test_tables_hold_every_mean() -> None:
     results = made_results()
     for one in mean_accuracies(results):
-        assert f"{one.title}{one.mean:.3f}{interval(one.low, one.high, 3)}" in said(
-            results, "answer"
-        ).replace(" ", "")
+        numbers = "".join(f"{number:.4g}" for number in (one.mean, one.low, one.high))
+        assert f"{one.title}{numbers}{one.n}" in said(results, "answer").replace(" ", "")
 
 
 def test_optimism_says_how_to_switch_it_on() -> None:
@@ -110,7 +109,7 @@ def test_a_single_source_and_a_single_result() -> None:
     told = said(alone, "answer")
     assert "is the only method; its mean accuracy is" in told
     assert "(1 triplet, so that there is no interval)" in told
-    assert "one result has no interval" in told
+    assert "one source set gives no interval" in told
 
 
 def test_what_is_missing_is_said_before_means_are_compared() -> None:

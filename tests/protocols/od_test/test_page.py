@@ -62,7 +62,7 @@ def test_the_answer_names_the_highest_mean_and_never_a_best() -> None:
 def test_tables_hold_every_mean() -> None:
     results = made_results()
     for one in mean_accuracies(results):
-        numbers = "".join(f"{number:.4g}" for number in (one.mean, one.low, one.high))
+        numbers = "".join(f"{number:.3f}" for number in (one.mean, one.low, one.high))
         assert f"{one.title}{numbers}{one.n}" in said(results, "answer").replace(" ", "")
 
 

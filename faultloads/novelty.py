@@ -21,6 +21,8 @@ from farm.api import (
     StrArray,
     Workload,
     check_choice,
+    cut_by_group,
+    generator,
 )
 from farm.errors import ParameterError
 from faultloads._classes import class_number
@@ -48,6 +50,9 @@ class Novelty(Faultload):
     split
         Which of its splits gives the images. Without a test split beside training data, `test` is all of
         its images, each once.
+    half
+        Of images without splits, the `first` or the `second` half, cut by groups: outliers to learn from, and
+        others to be judged on.
     resize
         Bring its images to the size and channels of ours, where they have others: bilinear, antialiased when
         they shrink; grey becomes three equal channels, and colours become grey. Otherwise that is an error.
@@ -71,8 +76,11 @@ class Novelty(Faultload):
         same: Mapping[str | int, str | int] | Sequence[Sequence[str | int]] | None = None,
         same_by_workload: Mapping[str, Sequence[Sequence[str | int]]] | None = None,
         split: str = "test",
+        half: str | None = None,
         resize: bool = False,
     ) -> None:
+        if half is not None:
+            check_choice("half", half, ("first", "second"))
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
         pairs = list(same.items()) if isinstance(same, Mapping) else same or []
@@ -84,7 +92,7 @@ class Novelty(Faultload):
                 raise ParameterError(f"{where} is {value!r}; expected pairs of classes, theirs: ours")
         self._workload, self._shared, self._split = workload, shared, split
         self._same, self._same_by_workload = pairs, by_workload
-        self._resize = resize
+        self._half, self._resize = half, resize
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_ood(self._workload, self._split)
@@ -100,6 +108,9 @@ class Novelty(Faultload):
             split = resized(split, ours.shape)
         labels = np.append(known, NO_ANSWER)[split.labels]  # -1, no class, is the last
         keep = np.arange(len(split)) if self._shared == "map" else np.flatnonzero(labels == NO_ANSWER)
+        if self._half is not None:
+            halves = cut_by_group(np.zeros(len(split), np.int64), split.groups, 0.5, generator(0, "halves"))
+            keep = np.intersect1d(keep, halves[("first", "second").index(self._half)])
         shared = [theirs.classes[i] for i in np.flatnonzero(known != NO_ANSWER)]
         return FaultTargets(
             split=split,
@@ -125,7 +136,10 @@ class Novelty(Faultload):
     def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:
         """Return our label for each of their classes, -1 where we have none."""
         known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
-        for foreign, own in (*self._same, *self._same_by_workload.get(ours.name, ())):
+        # By the name of its data, or by what an experiment calls it.
+        names = dict.fromkeys([ours.name, str(ours.recipe.get("name"))])
+        by_name = [pair for name in names for pair in self._same_by_workload.get(name, ())]
+        for foreign, own in (*self._same, *by_name):
             known[class_number(theirs, foreign, "same")] = class_number(ours, own, "same")
         return known
 

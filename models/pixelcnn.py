@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import copy
+import io
 import math
-from typing import Any
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
-from farm.api import FloatArray, Images, check_number, derived_seed
+from farm.api import JSON, FloatArray, Images, State, check_number, derived_seed
 from models._causal import CausalStreams
 from models._logistics import Mixture, draw, log_probabilities, mixture, n_parameters, scaled, spread_out
 from models._network_training import NetworkModule, Schedule
@@ -18,6 +26,8 @@ from models._torch_network import TorchNetwork, TorchNetworkSource
 LARGEST = 32
 """Larger images are shrunk to it, as in the source."""
 MEASURE = "bits per dimension"
+DRAWN = 16
+"""So many images it draws once it is trained."""
 
 
 class PixelCNNModule(NetworkModule):
@@ -50,7 +60,11 @@ class PixelCNNModule(NetworkModule):
     def values(self, images: Tensor, output: str) -> Tensor:
         """Return bits per dimension."""
         del output  # there is one
-        return -self.terms(self.pixels(images)).flatten(1).mean(dim=1) / math.log(2)
+        return self.bits(self.pixels(images))
+
+    def bits(self, pixels: Tensor) -> Tensor:
+        """Return the negative log-likelihood of whole pixels in bits per dimension."""
+        return -self.terms(pixels).flatten(1).mean(dim=1) / math.log(2)
 
     def losses(self, images: Tensor, rng: torch.Generator) -> Tensor:
         """Return bits per dimension."""
@@ -59,11 +73,35 @@ class PixelCNNModule(NetworkModule):
 
 
 class PixelCNNNetwork(TorchNetwork[PixelCNNModule]):
-    """A trained PixelCNN++."""
+    """A trained PixelCNN++, with some images that it drew."""
 
     def __init__(self, module: PixelCNNModule, shape: tuple[int, int, int], curve: FloatArray) -> None:
         super().__init__(module, shape, curve, MEASURE)
-        self.notes = {**self.notes, "size": list(module.size)}
+        # A sum over so many layers and pixels: in single precision it would depend on the rest of a batch.
+        self._exact = copy.deepcopy(module).double()
+
+    @cached_property
+    def drawn(self) -> NDArray[np.uint8]:
+        """Images of its own, N x C x H x W, for people to look at; drawn once, and kept with the weights."""
+        return np.rint(self.sample(DRAWN, seed=0) * 255).astype(np.uint8)
+
+    @property
+    def notes(self) -> Mapping[str, JSON]:
+        """How its training went, and what it draws, as the text of a PNG file."""
+        return {**self._notes, "size": list(self.module.size), "samples": as_png(self.drawn)}
+
+    @notes.setter
+    def notes(self, notes: Mapping[str, JSON]) -> None:
+        self._notes = notes
+
+    @property
+    def state(self) -> State:
+        """Its weights, the losses of its training, and the images that it drew."""
+        return {**super().state, "drawn": self.drawn}
+
+    def _values(self, images: Tensor, output: str) -> Tensor:
+        del output  # there is one
+        return self._exact.bits(self.module.pixels(images).double())
 
     def sample(self, n: int, seed: int) -> Images:
         """Draw images from what it has learned, pixel by pixel; the same for the same seed."""
@@ -146,3 +184,17 @@ class PixelCNN(TorchNetworkSource):
 
     def _network(self, module: Any, shape: tuple[int, int, int], curve: FloatArray) -> PixelCNNNetwork:
         return PixelCNNNetwork(module, shape, curve)
+
+    def restore(self, state: State, shape: tuple[int, int, int]) -> PixelCNNNetwork:
+        """Make it again from its weights, without training or drawing."""
+        network = cast(PixelCNNNetwork, super().restore(state, shape))
+        network.drawn = np.asarray(state["drawn"], dtype=np.uint8)
+        return network
+
+
+def as_png(images: NDArray[np.uint8]) -> str:
+    """Return images, one below the other, as the text of a PNG file."""
+    rows = images.transpose(0, 2, 3, 1).reshape(-1, images.shape[3], images.shape[1])
+    file = io.BytesIO()
+    Image.fromarray(rows[:, :, 0] if images.shape[1] == 1 else rows).save(file, "PNG")
+    return base64.b64encode(file.getvalue()).decode()

@@ -26,6 +26,8 @@ from farm.errors import ParameterError, RequirementError
 from farm.registry import restored
 
 RECIPE = "recipe"
+OUTLIER = "outlier"
+"""The class of outliers, where a classifier of a monitor's own tells them from in-distribution images."""
 OD_TEST = (
     "Shafaei, Schmidt, Little: A less biased evaluation of out-of-distribution sample detectors, BMVC 2019"
 )
@@ -88,8 +90,13 @@ def unpacked(state: State) -> list[TrainedNetwork]:
 
 
 def training_notes(state: State) -> dict[str, JSON]:
-    """Say of each network how its training went."""
-    notes = [cast(JSON, dict(trained.notes)) for trained in unpacked(state)]
+    """Say of each network how its training went, and of a classifier how many classes it tells apart."""
+    notes: list[JSON] = []
+    for trained in unpacked(state):
+        told: dict[str, JSON] = {}
+        if trained.classes and trained.notes:
+            told = {"classes": len(trained.classes), "against_outliers": OUTLIER in trained.classes}
+        notes.append({**trained.notes, **told})
     return {"networks": notes} if any(notes) else {}
 
 

@@ -149,7 +149,7 @@ class Monitor(Component, ABC):
         self._classifier = CountedClassifier(classifier)
         self._take_needs()
         self.pooled = ()
-        own = ViewedData(data, self._view)
+        own = ViewedData(data, self._view, self.needs.outliers, self.needs.networks)
         files_were_closed()
         found: object = self._call("in fit", self._fit, own)
         if not isinstance(found, Mapping):

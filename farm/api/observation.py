@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from mmap import mmap
 from types import MappingProxyType
@@ -185,6 +185,9 @@ class ViewedData:
 
     whole: FitData
     view: Callable[[Observation], Observation]
+    shows_outliers: bool = True
+    asked: Collection[OwnNetwork] | None = None
+    """The networks that it may look up; None for all."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -204,15 +207,48 @@ class ViewedData:
     @property
     def outliers(self) -> Iterable[Observation] | None:
         """The named validation fault."""
-        return self.whole.outliers
+        given = self.whole.outliers
+        return _ViewedObservations(given, self.view) if self.shows_outliers and given is not None else None
 
     @property
     def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
-        """The networks of monitors' own."""
-        return self.whole.networks
+        """The networks of its own."""
+        given = self.whole.networks
+        if self.asked is None:
+            return given
+        return _Some(given, self.asked)
 
     def __iter__(self) -> Iterator[Labelled]:
         return iter(_ViewedRows(self.whole, self.view))
+
+
+@dataclass(frozen=True)
+class _ViewedObservations:
+    """Can be iterated again and again."""
+
+    rows: Iterable[Observation]
+    view: Callable[[Observation], Observation]
+
+    def __iter__(self) -> Iterator[Observation]:
+        return map(self.view, self.rows)
+
+
+class _Some(Mapping[OwnNetwork, TrainedNetwork]):
+    """Some of the networks that there are; none is trained before it is looked up."""
+
+    def __init__(self, given: Mapping[OwnNetwork, TrainedNetwork], asked: Collection[OwnNetwork]) -> None:
+        self._given, self._asked = given, asked
+
+    def __getitem__(self, need: OwnNetwork) -> TrainedNetwork:
+        if need not in self._asked:
+            raise KeyError(need.title)
+        return self._given[need]
+
+    def __iter__(self) -> Iterator[OwnNetwork]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,10 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed, 
     learns_from = components.validation_fault
     rules = {monitor.name: planned.calibration}
     check_rules(rules, learns_from is not None)
-    classifier = bed.classifier(model, workload if learns_from is None else inner(workload, experiment.seed))
+    taught = workload if learns_from is None else inner(workload, experiment.seed)
+    classifier = bed.classifier(model, taught)
     outliers = None if learns_from is None else bed.outliers(learns_from, workload, classifier)
-    fallback = bed.fallbacks({monitor.name: second}, workload)[monitor.name]
+    fallback = bed.fallbacks({monitor.name: second}, taught)[monitor.name]
     # Their recipes by the names they are found by, where the experiment calls them otherwise.
     classifier.recipe = {**model.parameters, "name": experiment.classifier.name}
     if isinstance(fallback, SecondClassifier) and isinstance(second, ModelSource):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from farm.api import (
+    VALIDATION_FAULT,
     Cache,
     Classifier,
     Component,
@@ -133,7 +134,7 @@ def assemble(
         check_some_run(monitors, left_out)
     stream = stream_of(experiment, components, bed, workload, classifier)
     unfit: dict[str, str] | None = None if excluded is None else {}
-    fallbacks = bed.fallbacks({one.name: one.fallback for one in planned}, workload, unfit)
+    fallbacks = bed.fallbacks({one.name: one.fallback for one in planned}, taught, unfit)
     if unfit is not None:
         unfit |= unfit_second(fallbacks, classifier)
     left_out = {**(unfit or {}), **left_out, **(excluded or {})}
@@ -154,7 +155,10 @@ def assemble(
     if learns_from is not None:
         outliers = bed.outliers(learns_from, workload, plain)
         stream.guard_against(outliers.every, f"validation_fault '{learns_from.rule.name}'")
-        record["validation_fault"] = outliers.record()
+        learning = [
+            name for name, rule in rules.items() if rule.method == VALIDATION_FAULT
+        ]  # a monitor that itself needs outliers says so
+        record["validation_fault"] = {**outliers.record(), "monitors": learning}
     return Assembled(
         experiment=experiment,
         bed=bed,

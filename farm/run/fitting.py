@@ -210,7 +210,7 @@ class UnlabelledRows:
 
 def hash_of(outliers: Outliers | None) -> str | None:
     """Return what tells outliers from others; that of all, since networks learn from more than are chosen."""
-    return None if outliers is None else outliers.every.content_hash
+    return None if outliers is None else f"{outliers.name} {outliers.every.content_hash}"
 
 
 def untrained(need: OwnNetwork) -> TrainedNetwork:

@@ -7,6 +7,7 @@ the last fifth.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -57,8 +58,14 @@ class Outliers:
             "n": len(self.chosen),
             "of": len(self.every),
             "hash": self.chosen.content_hash,
+            "pixels": pixels_of(self.every),
         }
         return {**self.fault.provenance(timed=False), "outliers": self.name, **sizes}
+
+
+def pixels_of(split: Split) -> str:
+    """Return a hash of a split's images at 8 bits, in whatever order, under whatever names."""
+    return hashlib.blake2b(b"".join(sorted(split.digests)), digest_size=16).hexdigest()
 
 
 def outliers_of(fault: Fault, workload: Workload, seed: int) -> Outliers:
@@ -156,6 +163,13 @@ def against_outliers(workload: Workload, outliers: Outliers, seed: int) -> Workl
         recipe={},
     )
     split = inner(both, seed)
+    for part in (split.train, split.validation):
+        if len(np.unique(part.labels)) < 2:
+            missing = (IN_DISTRIBUTION, OUTLIER)[int(1 - part.labels[0])]
+            raise DataError(
+                f"{both.name}: a fifth is held out to choose an epoch by, which leaves no {missing} image on "
+                "one side, since there are too few groups of images; expected at least two groups of each"
+            )
     return replace(split, test=split.validation)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,8 +147,12 @@ def run_record(
     monitors: Sequence[Monitor],
     readouts: Readouts,
     failed: Mapping[str, str],
+    learned: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Put together what was run, on what, with what; `failed` gives the reasons of those that failed."""
+    """Put together what was run, on what, with what; `failed` gives the reasons of those that failed.
+
+    `learned` are monitors that learn from outliers, or whose thresholds do.
+    """
     classifier = system.classifier
     return {
         "workload": {
@@ -170,7 +174,7 @@ def run_record(
             **({"notes": dict(classifier.notes)} if classifier.notes else {}),
         },
         "classes": list(classifier.classes),
-        "monitors": [_monitor(m, system, readouts, failed.get(m.name)) for m in monitors],
+        "monitors": [_monitor(m, system, readouts, failed.get(m.name)) | _rank(m, learned) for m in monitors],
         "versions": provenance.versions(),
         "hardware": provenance.hardware(),
         "peak_memory_bytes": provenance.peak_memory_bytes(),
@@ -185,7 +189,7 @@ def _monitor(
         "name": monitor.name,
         "class": f"{type(monitor).__module__}:{type(monitor).__qualname__}",
         "parameters": monitor.parameters,
-        "ranked": not learned_from_outliers(monitor),
+        "ranked": True,
         "yardstick": monitor.is_yardstick,
         "failure": failure,
     }
@@ -210,10 +214,11 @@ def _monitor(
     }
 
 
-def learned_from_outliers(monitor: Monitor) -> bool:
-    """Say whether a monitor or its threshold did; beside those of ID data alone it is in no ranking."""
-    method = monitor._calibration.method if monitor._calibration is not None else ""
-    return monitor.needs.outliers or method == VALIDATION_FAULT
+def _rank(monitor: Monitor, learned: Collection[str]) -> dict[str, bool]:
+    """Say whether it is ranked: what learned from outliers is not beside what saw ID data alone."""
+    calibration = monitor._calibration
+    by_outliers = calibration is not None and calibration.method == VALIDATION_FAULT
+    return {"ranked": not (monitor.name in learned or monitor.needs.outliers or by_outliers)}
 
 
 def cannot_tell(monitor: Monitor) -> str | None:

@@ -18,7 +18,8 @@ from farm.run.execution import NoClassifier, stream_of
 from farm.run.fallback import check_second
 from farm.run.fitting import batch_size, kept_in, union_of_layers
 from farm.run.loading import importable
-from farm.run.needs import check_some_run, unmet
+from farm.run.needs import Given, check_some_run, unmet
+from farm.run.outliers import check_rules
 from farm.run.testbed import Testbed, finite_length
 from farm.store.threads import limited_threads
 
@@ -127,7 +128,20 @@ class _Rehearsal:
         layers = Needs(layers=tuple(self._experiment.layers))
         _made(self._mistakes, "layers", classifier.resolve, layers, "the key 'layers'")
         monitors = [one.monitor for one in self._components.monitors]
-        self._left_out = unmet(monitors, classifier)
+        learns_from = self._components.validation_fault
+        model = self._components.classifier
+        self._left_out = unmet(monitors, classifier, Given(learns_from is not None, model))
+        rules = {one.name: one.calibration for one in self._components.monitors}
+        _made(self._mistakes, "calibration", check_rules, rules, learns_from is not None)
+        if learns_from is not None:
+            _made(
+                self._mistakes,
+                "validation_fault",
+                self._bed.outliers,
+                learns_from,
+                self._workload,
+                classifier,
+            )
         _made(self._mistakes, "monitors", check_some_run, monitors, self._left_out)
         for number, one in enumerate(self._components.monitors):
             if isinstance(one.fallback, ModelSource):

@@ -453,6 +453,7 @@ class Testbed:
                     f"no monitor is called '{name}', which has a policy or fallback; {hint}"
                 )
         failed = dict(failures or {})
+        learned = ((record or {}).get("validation_fault") or {}).get("monitors", ())
         system = SystemUnderTest(
             classifier,
             [m for m in monitors if m.name not in failed],
@@ -484,7 +485,7 @@ class Testbed:
             "seconds": time.perf_counter() - started,
             "close_predictions": recorder.close_predictions,
             "stream": dict(stream.provenance),
-            **run_record(workload, system, monitors, readouts, failed),
+            **run_record(workload, system, monitors, readouts, failed, learned),
         }
         readouts = replace(readouts, run=run)
         return readouts if pictures is None else self._with_pictures(readouts, system, stream, pictures)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 WORKLOAD: Mapping[str, Any] = {"name": "digits", "size": 16, "channels": 1}
 CLASSIFIER: Mapping[str, Any] = {"name": "lenet", "epochs": 4}
+WITH_MEMBERS: Mapping[str, Any] = {"name": "vgg-small", "epochs": 3}
 OUTLIERS: Mapping[str, Any] = {"name": "novelty", "workload": "noise-uniform", "split": "train"}
 """What networks learn to tell from the workload's images."""
 FAMILIAR = 200
@@ -156,9 +157,9 @@ class SmallSystem:
 
 
 @cache
-def small_system() -> SmallSystem:
-    """Return the one that checks take where they are given none."""
-    return SmallSystem()
+def small_system(*, members: bool = False) -> SmallSystem:
+    """Return the one that checks take where they are given none; with a network that gives `members`."""
+    return SmallSystem(classifier=WITH_MEMBERS) if members else SmallSystem()
 
 
 def anomalies(images: Images, labels: IntArray, seed: int) -> dict[str, Images]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import io
+
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from farm.api import ArrayImages, Context, Split, Workload
 from farm.errors import ParameterError
@@ -144,3 +148,24 @@ def test_its_notes_tell_the_size_it_sees() -> None:
 def test_parameters_that_make_no_sense_are_named(wrong) -> None:
     with refused(ParameterError):
         PixelCNN(**wrong)
+
+
+def test_what_it_draws_is_kept_and_shown() -> None:
+    workload = tiny_workload()
+    recipe = PixelCNN(filters=4, blocks=1, epochs=1)
+    network = recipe.network(workload, Context())
+    drawn = network.state["drawn"]
+    assert (drawn.shape, drawn.dtype) == ((16, 3, 8, 8), np.uint8)
+    again = recipe.restore(network.state, workload.shape)
+    assert np.array_equal(again.drawn, drawn)
+    with Image.open(io.BytesIO(base64.b64decode(again.notes["samples"]))) as strip:
+        rows = np.asarray(strip)
+    assert np.array_equal(rows.reshape(16, 8, 8, 3).transpose(0, 3, 1, 2), drawn)
+
+
+def test_an_images_bits_do_not_depend_on_the_others() -> None:
+    workload = tiny_workload()
+    network = PixelCNN(filters=8, blocks=2, epochs=1).network(workload, Context())
+    images = workload.test.images.read(np.arange(40))
+    alone = np.concatenate([network.compute(images[i : i + 1], "bits") for i in range(40)])
+    assert np.allclose(network.compute(images, "bits"), alone, rtol=0, atol=1e-9)

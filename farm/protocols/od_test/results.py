@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from farm.errors import DataError
 from farm.protocols.od_test.spec import OdTest
@@ -67,12 +70,17 @@ class Results:
         rows: list[dict[str, Any]] = []
         networks: dict[NetworkAccuracy, None] = {}
         failures: dict[str, int] = {}
+        contents: dict[tuple[str, str], str] = {}
+        samples: dict[tuple[str, str], Samples] = {}
         for cell, path in cells:
             if path is None:
                 continue
             readouts = Readouts.load(path, to_judge=True)
             rows += _rows(spec, cell["label"], readouts)
+            _check_different(cell["label"], readouts.run, contents)
             networks |= dict.fromkeys(_networks(cell["label"], readouts.run))
+            for one in _samples(cell["label"], readouts.run):
+                samples[one.source, one.network] = one
             for monitor in readouts.run["monitors"]:
                 if why := monitor["failure"]:
                     failures[why] = failures.get(why, 0) + 1
@@ -81,7 +89,8 @@ class Results:
         seeds = {row["seed"] for row in rows}
         columns = [*COLUMNS, *(["seed"] if len(seeds) > 1 else [])]
         frame = pd.DataFrame(rows)[columns]
-        return cls(spec, frame, tuple(networks), failures, sum(path is None for _, path in cells))
+        missing = sum(path is None for _, path in cells)
+        return cls(spec, frame, tuple(networks), failures, missing, tuple(samples.values()))
 
     @property
     def honest(self) -> pd.DataFrame:
@@ -93,6 +102,21 @@ class Results:
         target = folder / FILE
         write_text(target, self.frame.to_csv(index=False, lineterminator="\n"))
         return target
+
+
+def _check_different(
+    label: Mapping[str, Any], run: Mapping[str, Any], contents: dict[tuple[str, str], str]
+) -> None:
+    """Raise where two sets have the same images: what was learned from one tells nothing on the other."""
+    pixels = (run.get("validation_fault") or {}).get("pixels")
+    if pixels is None:
+        return
+    other = contents.setdefault((str(label["workload"]), pixels), str(label[LABEL]))
+    if other != label[LABEL]:
+        raise DataError(
+            f"sets '{other}' and '{label[LABEL]}' have the same images: what was learned from one was judged "
+            "on the other; leave one out, and run again"
+        )
 
 
 def _rows(spec: OdTest, label: Mapping[str, Any], readouts: Readouts) -> Iterator[dict[str, Any]]:
@@ -116,12 +140,27 @@ def _rows(spec: OdTest, label: Mapping[str, Any], readouts: Readouts) -> Iterato
 
 def _networks(label: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[NetworkAccuracy]:
     """Return the networks of a run whose accuracies are known: the classifier, and those of monitors' own."""
-    noted = [run["classifier"].get("notes") or {}]
-    for monitor in run["monitors"]:
-        noted += (monitor.get("notes") or {}).get("networks") or []
-    for notes in noted:
-        # A network that tells outliers from the source is trained on another task.
-        if "train_accuracy" in notes and notes.get("classes", len(run["classes"])) == len(run["classes"]):
+    n = len(run["classes"])
+    for notes in [{**(run["classifier"].get("notes") or {}), "classes": n}, *_own_networks(run)]:
+        # A network that tells outliers from the source has another task, and says so by its classes.
+        if "train_accuracy" in notes and notes.get("classes") == n and not notes.get("against_outliers"):
             loss = str(notes.get("loss", ""))
             if loss != "adversarial":
                 yield NetworkAccuracy(label["workload"], label["classifier"], loss, notes["train_accuracy"])
+
+
+def _own_networks(run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return what monitors noted of their networks."""
+    for monitor in run["monitors"]:
+        yield from (monitor.get("notes") or {}).get("networks") or []
+
+
+def _samples(label: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[Samples]:
+    """Return the images that networks of monitors drew."""
+    for notes in _own_networks(run):
+        if "samples" in notes:
+            with Image.open(io.BytesIO(base64.b64decode(notes["samples"]))) as strip:
+                rows = np.asarray(strip, dtype=np.uint8)
+            height, width = notes["size"]
+            images = rows.reshape(-1, height, width, 1 if rows.ndim == 2 else 3)
+            yield Samples(label["workload"], "pixelcnn", images)

@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from farm.api import VALIDATION_FAULT
+from farm.api import VALIDATION_FAULT, Monitor
 from farm.config.explaining import explain
 from farm.config.specs import ClassifierSpec, ComponentSpec, MonitorSpec, Strict
 from farm.errors import ExperimentError
+from farm.run.loading import importable
 from farm.store.identity import Identities
 
 NAME = "od-test"
@@ -26,9 +27,13 @@ Triplet = tuple[str, str, str]
 
 
 class SetSpec(ComponentSpec):
-    """A workload by name. With `mirror`, networks and neighbours also learn from mirrored training images."""
+    """A workload by name. With `mirror`, networks and neighbours also learn from mirrored training images.
+
+    Of outliers without a training and a test split, `halves` learns from one half and judges on the other.
+    """
 
     mirror: bool = False
+    halves: bool = False
 
     @property
     def title(self) -> str:
@@ -112,6 +117,8 @@ class OdTest(Strict):
                     raise ValueError(f"{key} has {pair}; expected two sets")
         if any(one.mirror for one in self.outliers):
             raise ValueError("outliers: 'mirror' has no effect on a set that nothing is trained on")
+        if any(one.halves for one in self.sources):
+            raise ValueError("sources: 'halves' is for outliers alone; a source has splits of its own")
         for method in self.methods:
             for name in method.networks or []:
                 if name not in (*self.network_names, NO_NETWORK):
@@ -202,7 +209,10 @@ class OdTest(Strict):
         workload = one.workload()
         if one.name.startswith("noise-"):
             workload = {"n": None, **workload}  # as many as the source has
-        said = {"name": "novelty", "as": one.title, "workload": workload, "split": split, "resize": True}
+        part = {"split": split}
+        if one.halves:
+            part = {"half": "first" if split == "train" else "second"}
+        said = {"name": "novelty", "as": one.title, "workload": workload, **part, "resize": True}
         return said | ({"same_by_workload": same} if same else {})
 
     def _no_triplets(self) -> Iterable[dict[str, Any]]:
@@ -232,6 +242,11 @@ class OdTest(Strict):
         unsupervised = [one.title for one in self.methods if not one.learns]
         if not unsupervised:
             return
+        alone = [
+            network
+            for network in self.network_names
+            if not any(one.learns and self.runs(one, network) for one in self.methods)
+        ]
         for source in self.source_names:
             names = self.compatible(source)
             for target in names:
@@ -240,6 +255,8 @@ class OdTest(Strict):
                 if repeated:
                     said = {"workload": source, "faultload": target, "validation_fault": repeated}
                     yield {**said, "monitor": unsupervised}
+                    if alone:
+                        yield {**said, "classifier": alone}
 
 
 def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -249,17 +266,36 @@ def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     except ValidationError as error:
         raise ExperimentError(explain(error, OdTest, values)) from None
     _check_different(said, folder)
+    with importable(folder):
+        for method in said.methods:
+            _check_method(method)
     return {**said.campaign(), "protocol": dict(values)}
+
+
+def _check_method(method: MethodSpec) -> None:
+    """Raise where a file says of a method what its needs contradict."""
+    if method.learns and method.networks != [NO_NETWORK]:
+        return
+    needs = cast(Monitor, method.make("monitor")).needs
+    if needs.outliers and not method.learns:
+        raise ExperimentError(
+            f"method '{method.title}' learns from outliers, whatever its calibration; leave that out"
+        )
+    watched = needs.layers or needs.logits or needs.gradients or needs.head or needs.members
+    if method.networks == [NO_NETWORK] and (watched or any(not one.network for one in needs.networks)):
+        raise ExperimentError(
+            f"method '{method.title}' looks at the classifier, and says 'networks: none'; leave that out"
+        )
 
 
 def _check_different(said: OdTest, folder: Path) -> None:
     """Raise where two sets are one under two names: learned from and judged on would be the same."""
     identities, seen = Identities(folder), dict[str, str]()
     for one in (*said.sources, *said.outliers):
-        told = {key: value for key, value in one.parameters.items() if key != "title"}
-        files = sorted(map(str, identities.files_of(one.parameters).values()))
-        # Without files its recipe tells what is in it; with files they do, wherever they lie.
-        content = json.dumps(files or [one.name, told], sort_keys=True, default=str)
+        files = identities.files_of(one.parameters)
+        # Files count by their content, wherever they lie.
+        told = {key: files.get(str(value), value) for key, value in one.parameters.items() if key != "title"}
+        content = json.dumps([one.name, told], sort_keys=True, default=str)
         if (other := seen.setdefault(content, one.title)) != one.title:
             how = "have the same files, by content" if files else "are made alike"
             raise ExperimentError(

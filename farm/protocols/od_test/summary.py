@@ -71,11 +71,12 @@ def titled(method: str, network: str) -> str:
     return f"{method}/{network}" if network else method
 
 
-def interval(values: FloatArray, blocks: Iterable[str]) -> tuple[float, float, float]:
+def interval(values: FloatArray, *blocks: Iterable[str]) -> tuple[float, float, float]:
     """Return the mean of some values and its 95 % interval, by how much the means of blocks differ.
 
     Values of one block are no independent evidence; blocks are. Student's t with one degree of freedom less
-    than there are blocks; with one block there is no interval.
+    than there are blocks; with one block there is no interval. Where values share blocks in several ways,
+    such as what was learned from and what was judged on, the variances of all add up, and the fewest count.
 
     Examples
     --------
@@ -85,21 +86,35 @@ def interval(values: FloatArray, blocks: Iterable[str]) -> tuple[float, float, f
     [0.6, 0.6, 0.6]
     """
     mean = float(np.mean(values))
-    named, of = np.unique(np.array(list(blocks)), return_inverse=True)
-    n = len(named)
-    if n < 2:
+    numbers, variance = [], 0.0
+    for one in blocks:
+        named, of = np.unique(np.array(list(one)), return_inverse=True)
+        if (n := len(named)) > 1:
+            # Each block's part of the whole mean, and how far it pulls it: of equal blocks the usual one.
+            pulls = np.bincount(of, values - mean) / len(values)
+            variance += n / (n - 1) * float(np.sum(pulls**2))
+            numbers.append(n)
+    if not numbers:
         return mean, float("nan"), float("nan")
-    # Each block's part of the whole mean, and how far it pulls it: of equal blocks the usual standard error.
-    pulls = np.bincount(of, values - mean) / len(values)
-    error = float(np.sqrt(n / (n - 1) * np.sum(pulls**2)))
-    half = float(stats.t.ppf(0.975, n - 1)) * error
+    half = float(stats.t.ppf(0.975, min(numbers) - 1)) * float(np.sqrt(variance))
     return mean, mean - half, mean + half
+
+
+def _accuracies(frame: pd.DataFrame) -> FloatArray:
+    values: FloatArray = frame["accuracy"].to_numpy(dtype=np.float64)
+    return values
+
+
+def _within(found: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Cut an interval of accuracies to what accuracies can be."""
+    mean, low, high = found
+    return mean, max(low, 0.0) if low == low else low, min(high, 1.0) if high == high else high
 
 
 def mean_accuracies(results: Results) -> list[MeanAccuracy]:
     """Return each method's mean over all triplets, the best first: the source's Figure 3."""
     found = [
-        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy(), own["source"]))
+        MeanAccuracy(method, network, len(own), *_within(interval(_accuracies(own), own["source"])))
         for (method, network), own in _groups(results.honest, ["method", "network"])
     ]
     return sorted(found, key=lambda one: -one.mean)
@@ -108,7 +123,13 @@ def mean_accuracies(results: Results) -> list[MeanAccuracy]:
 def accuracies_by_source(results: Results) -> list[MeanAccuracy]:
     """Return each method's mean over the triplets of each source set: the source's Figures 4 and 6."""
     return [
-        MeanAccuracy(method, network, len(own), *interval(own["accuracy"].to_numpy(), own["target"]), source)
+        MeanAccuracy(
+            method,
+            network,
+            len(own),
+            *_within(interval(_accuracies(own), own["target"], own["validation"])),
+            source,
+        )
         for (source, method, network), own in _groups(results.honest, ["source", "method", "network"])
     ]
 
@@ -152,8 +173,8 @@ def significance(results: Results) -> RankComparison | Undefined:
     n = len(table)
     if n < FEWEST_SOURCES:
         return Undefined(
-            f"{n} source set{'' if n == 1 else 's'} are fewer than {FEWEST_SOURCES}: even if one method were "
-            f"the best on each, a test of two methods over {n} could give no p below {2 / 2**n:.3g}"
+            f"{n} source set{' is' if n == 1 else 's are'} fewer than {FEWEST_SOURCES}: even if one method "
+            f"were the best on each, a test of two methods over {n} could give no p below {2 / 2**n:.3g}"
         )
     if table.shape[1] < 2:
         return Undefined("there is one method")

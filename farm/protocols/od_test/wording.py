@@ -77,7 +77,8 @@ def near_chance(found: Sequence[MeanAccuracy]) -> str:
     if not bounded:
         return ""
     if not names:
-        return "" if len(bounded) == 1 else f"The intervals of all methods lie above chance ({CHANCE:g})."
+        of = "all methods" if len(bounded) == len(found) else "all methods that have one"
+        return "" if len(bounded) == 1 else f"The intervals of {of} lie above chance ({CHANCE:g})."
     who = "The interval" if len(names) == 1 else "The intervals"
     return f"{who} of {listed(names)} {verb(names, 'reaches', 'reach')} chance ({CHANCE:g}) or below."
 
@@ -148,7 +149,7 @@ def why_not_optimistic(results: Results) -> str:
             "Nothing can be said of optimism: no method has results both on the set that it learned from "
             "and on another one."
         )
-    return "It was not asked how much better methods look on the very set that they learned from. "
+    return "It was not asked how much better methods look on the very set that they learned from."
 
 
 def lacking(results: Results) -> Iterator[str]:
@@ -192,7 +193,8 @@ METHOD = (
         "D_s. Thresholds, support-vector machines, and networks that tell outliers from the source are then "
         "trained on images of D_s against images of D_v. Accuracy is counted on the test images of D_s and "
         "on images of D_t, none of which was trained on. A method that learns nothing from D_v has one "
-        "result for each D_t.",
+        "result for each D_t. Networks are trained on four fifths of their images, and keep the epoch with "
+        "the least loss on the last fifth (the source: the greatest accuracy, of classifiers).",
     ),
     (
         "What is balanced",
@@ -206,8 +208,8 @@ METHOD = (
         "It is Student's 95 % interval of a mean over triplets, by how much source sets differ: triplets of "
         "one source share its images and its networks, and thresholds share D_v, so that they are no "
         "independent evidence. An interval over triplets as if they were would be much too narrow. Within "
-        "one source set it is by how much the sets differ that methods are judged on. With few sets "
-        "intervals are wide, and that two of them overlap, or do not, is no test.",
+        "one source set it is by how much the sets differ that methods learned from and that they are judged "
+        "on. With few sets intervals are wide, and that two of them overlap, or do not, is no test.",
     ),
     (
         "Tests",

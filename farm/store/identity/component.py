@@ -169,6 +169,8 @@ class Identities:
         if kind == "monitor" and any(OWN_NETWORK in file.read_bytes() for file in code.files):
             # Which of them, only the monitor could tell; to make it would load what it imports.
             modules |= {entry.target.partition(":")[0].strip() for entry in entries("network").values()}
+            own = [file for file in code.files if not any(file.is_relative_to(place) for place in _OURS)]
+            imported |= {match[1] for file in own for match in _TARGET.finditer(file.read_text("utf-8"))}
             code = self._code_of(frozenset(modules), frozenset(imported))
         named = self.files_of(parameters)
         return {

@@ -11,7 +11,6 @@ from farm.protocols.od_test.results import Results
 from farm.protocols.od_test.spec import OdTest
 from farm.protocols.od_test.summary import (
     FEWEST_SOURCES,
-    accuracies_by_source,
     interval,
     mean_accuracies,
     optimism_gaps,
@@ -73,13 +72,26 @@ def test_the_interval_holds_the_mean_as_often_as_it_says(n_sources: int) -> None
     assert would / runs < 0.8
 
 
-def test_within_a_source_the_interval_is_over_targets() -> None:
-    results = made(2, {"m": 0.7})
-    (first, _) = accuracies_by_source(results)
-    own = results.frame[results.frame["source"] == "s0"].groupby("target")["accuracy"].mean()
-    expected = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
-    assert first.source == "s0"
-    assert (first.low, first.high) == pytest.approx(expected)
+@pytest.mark.parametrize(("of_learned", "of_target"), [(0.1, 0.02), (0.02, 0.1), (0.05, 0.05)])
+def test_within_a_source_it_holds_too_whatever_differs_more(of_learned: float, of_target: float) -> None:
+    """What was learned from makes results alike, and what was judged on does."""
+    rng = np.random.default_rng(3)
+    pairs = [(v, t) for v in "abcdefgh" for t in "abcdefgh" if v != t]
+    learned, target = zip(*pairs, strict=True)
+    held, would, runs = 0, 0, 400
+    for _ in range(runs):
+        v, t = (dict(zip("abcdefgh", rng.normal(0, sd, 8), strict=True)) for sd in (of_learned, of_target))
+        values = np.array([0.7 + v[x] + t[y] + rng.normal(0, 0.01) for x, y in pairs])
+        held += abs(0.7 - (found := interval(values, target, learned))[0]) <= found[2] - found[0]
+        would += abs(0.7 - (found := interval(values, target))[0]) <= found[2] - found[0]
+    assert held / runs > 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
+    if of_learned > of_target:
+        assert would / runs < 0.7, "by targets alone it would be too narrow"
+
+
+def test_an_interval_of_accuracies_holds_no_other_numbers() -> None:
+    for one in mean_accuracies(made(2, {"good": 0.97, "bad": 0.02})):
+        assert 0 <= one.low <= one.high <= 1
 
 
 def test_below_five_sources_there_is_no_p_value() -> None:

@@ -259,7 +259,9 @@ def _check_different(said: OdTest, folder: Path) -> None:
         told = {key: value for key, value in one.parameters.items() if key != "title"}
         files = sorted(map(str, identities.files_of(one.parameters).values()))
         # Without files its recipe tells what is in it; with files they do, wherever they lie.
-        content = json.dumps(files or [one.name, told], sort_keys=True, default=str)
+        # One folder may hold several sets, as torchvision's, which a parameter tells apart.
+        recipe = [files, told.get("dataset")] if files else [one.name, told]
+        content = json.dumps(recipe, sort_keys=True, default=str)
         if (other := seen.setdefault(content, one.title)) != one.title:
             how = "have the same files, by content" if files else "are made alike"
             raise ExperimentError(

@@ -27,12 +27,13 @@ class Training(NamedTuple):
         if self.need is None:
             return "classifiers under watch"
         if self.need.network:
-            return f"{self.need.network}s"
+            return self.need.network
         if self.need.against_outliers:
             return "told from outliers"
         if self.need.member:
             return "members of ensembles"
-        return " and ".join(f"{key}: {value}" for key, value in self.need.parameters) or "of the same recipe"
+        said = ", ".join(f"{key}: {value}" for key, value in self.need.parameters)
+        return f"with {said}" if said else "of the same recipe"
 
 
 def training_for(label: Mapping[str, Any], need: OwnNetwork | None) -> Training:

@@ -8,15 +8,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
+from farm.api import NoCache
 from farm.campaign.spec import Campaign, parse_campaign
 from farm.cli import main
 from farm.config.files import EXPERIMENTS
 from farm.protocols.od_test import size_lines
 from farm.protocols.od_test.sizes import Sizes
 from farm.run.costs import Costs
+from farm.run.testbed import Testbed
 
 OWN: dict[str, Any] = {
     "name": "own",
@@ -31,7 +35,7 @@ OWN: dict[str, Any] = {
         {"name": "binary-classifier", "as": "BinClass"},
         {"name": "logistic-svm", "as": "LogisticSVM", "networks": "VGG"},
         {"name": "deep-ensemble", "as": "DeepEnsemble"},
-        {"name": "reconstruction", "as": "AE", "network": {"epochs": 2}, "networks": "none"},
+        {"name": "reconstruction", "as": "AE", "network": {"epochs": 2}},
         {
             "name": "neighbour-svm",
             "as": "1-MNN",
@@ -59,9 +63,9 @@ def test_each_network_is_counted_once() -> None:
     assert sizes.by_kind == {
         "classifiers under watch": 2,  # one source, two recipes
         "told from outliers": 4,  # for each of two sets to learn from
-        "loss: logistic": 1,
+        "with loss: logistic": 1,
         "members of ensembles": 10,
-        "autoencoders": 1,  # two methods share it
+        "autoencoder": 1,  # two methods share it, and one of them runs with both recipes
     }
     assert len(sizes.trainings) == 18
     again = sizes_of(parse_campaign({**OWN, "seeds": [0, 1]}, "own"))
@@ -91,11 +95,11 @@ def test_the_sources_own_od_test_has_its_triplets_cells_and_trainings() -> None:
     assert sizes.by_kind == {
         "classifiers under watch": 12,
         "told from outliers": 2 * (4 * 8 + 2 * 7),
-        "loss: logistic": 12,
+        "with loss: logistic": 12,
         "members of ensembles": 5 * 12,
-        "autoencoders": 2 * 6,
-        "vaes": 6,
-        "pixelcnns": 6,
+        "autoencoder": 2 * 6,
+        "vae": 6,
+        "pixelcnn": 6,
     }
 
 
@@ -109,6 +113,34 @@ def test_all_but_digits_are_mirrored_and_what_two_sets_share_is_left_out() -> No
     }
     same = faults["tiny-imagenet", "cifar100"].parameters["same_by_workload"]
     assert ["bee", "n02206856"] in same["tiny-imagenet"]
+
+
+def test_folders_that_lie_as_the_sources_own_od_test_says_are_read(tmp_path: Path) -> None:
+    places = [
+        *(f"data/tiny-imagenet/train/n{c}/images/n{c}_{i}.JPEG" for c in "01" for i in range(10)),
+        *(f"data/tiny-imagenet/test/n{c}/val_{c}{i}.JPEG" for c in "01" for i in range(3)),
+        *(
+            f"data/notmnist/{split}/{c}/{c}{i}.png"
+            for split in ("train", "test")
+            for c in "AB"
+            for i in range(6)
+        ),
+    ]
+    rng = np.random.default_rng(0)
+    for place in places:
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (8, 8), dtype=np.uint8)).save(tmp_path / place)  # grey
+    values, _ = shipped("od-test")
+    tiny, letters = (
+        Testbed(folder=tmp_path, cache=NoCache()).workload(
+            {key: value for key, value in one.items() if key != "mirror"}
+        )
+        for one in (*values["sources"], *values["outliers"])
+        if isinstance(one, dict) and one["name"] == "folder"
+    )
+    assert [len(split) for split in tiny.splits] == [16, 4, 6]
+    assert (tiny.classes, tiny.shape) == (("n0", "n1"), (3, 8, 8))
+    assert (len(letters.train) + len(letters.validation), len(letters.test)) == (24 // 2, 12)
 
 
 def test_what_is_measured_grows_with_what_is_asked() -> None:

@@ -130,6 +130,11 @@ class TorchNetworkSource(NetworkSource):
         }
         return self.restore(context.cache.arrays(self.kind, key, make), workload.shape)
 
+    def untrained(self, workload: Workload, context: Context) -> TorchNetwork[Any]:
+        """Make it with the weights that training begins with."""
+        module = self._drawn(workload.shape, context.seed)
+        return self._network(module, workload.shape, np.array([np.inf]))
+
     def restore(self, state: State, shape: tuple[int, int, int]) -> TorchNetwork[Any]:
         """Make it again from its weights, without training."""
         curve = _curve(state, self._measure, self.name)

@@ -128,6 +128,10 @@ class NetworkSource(Component, ABC):
     def network(self, workload: Workload, context: Context) -> Network:
         """Train it on the training split, with the epoch that the validation split likes best."""
 
+    def untrained(self, workload: Workload, context: Context) -> Network | None:  # noqa: ARG002
+        """Make it with the weights that training begins with, for a dry run; None where that cannot be."""
+        return None
+
     @abstractmethod
     def restore(self, state: State, shape: tuple[int, int, int]) -> Network:
         """Make it again from what its `state` gave, without training."""

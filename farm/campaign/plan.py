@@ -16,7 +16,7 @@ from farm.campaign.jobs import Job, Limits
 from farm.campaign.keys import KeyMaker, Keys
 from farm.campaign.spec import Campaign
 from farm.config.experiment import ComponentSpec, Experiment
-from farm.errors import DataError, ExperimentError, StorageError
+from farm.errors import DataError, ExperimentError, RequirementError, StorageError
 from farm.store.campaign_folder import CampaignFolder, split_name
 from farm.store.readouts import checked_record
 from farm.store.records import read_record
@@ -274,11 +274,14 @@ def prune_orphans(path: Path, dry_run: bool) -> dict[str, int]:
 # Mistakes that can be told before anything is computed --------------------------------------------------
 
 
-def check_components(experiments: Iterable[Experiment], home: Path) -> None:
-    """Make each component that some of these experiments name; tell all mistakes at once."""
+def check_components(experiments: Iterable[Experiment], home: Path, *, whole: bool = True) -> list[str]:
+    """Make each component that some of these experiments name; tell all mistakes at once.
+
+    Where not all must be there, as in a dry run, what is lacking is returned, each in a line.
+    """
     distinct = list(_distinct(experiments))
     if not distinct:
-        return
+        return []
     from farm.run.builder import BuildMistakes, attempt  # not before: a finished campaign has no need of it
     from farm.run.loading import importable
 
@@ -286,7 +289,7 @@ def check_components(experiments: Iterable[Experiment], home: Path) -> None:
     with importable(home):
         for experiment in distinct:
             attempt(experiment, mistakes, Context(folder=home))
-    mistakes.tell()
+    return mistakes.tell(apart=() if whole else (DataError, RequirementError))
 
 
 def _distinct(experiments: Iterable[Experiment]) -> Iterator[Experiment]:

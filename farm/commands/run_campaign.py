@@ -20,6 +20,7 @@ from farm.campaign.running import Executor, LocalExecutor, Summary, run_plan
 from farm.campaign.spec import Campaign
 from farm.protocols import protocol as protocol_named
 from farm.report.output import with_descriptions
+from farm.run.loading import importable
 from farm.store.amounts import in_bytes, in_words
 from farm.store.campaign_folder import CampaignFolder
 
@@ -38,12 +39,7 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
     folder = CampaignFolder(options.out or Path("runs") / campaign.name)
     folder.check(campaign.name)
     if options.dry_run:
-        plan = make_plan(campaign, home, folder, retry_failed=options.retry_failed)
-        check_components([one.cell.experiment for one in plan.todo], home)
-        if options.format == "json":
-            print(json.dumps(_as_json(plan, folder, options.workers or 1), indent=2))
-        else:
-            print("\n".join([*_plan_lines(plan, campaign, folder, options.workers or 1), *_cell_lines(plan)]))
+        _tell_plan(campaign, home, folder, options)
         return 0, {}
     # Only now: a plan needs none of what judges.
     from farm.commands.results import print_answers
@@ -74,6 +70,29 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
     _tell(summary, folder, time.perf_counter() - started, protocol=campaign.protocol is not None)
     told = {"folder": str(folder.path), "answer": [asdict(each) for each in answers], **asdict(summary)}
     return 1 if summary.failures else 0, told
+
+
+def _tell_plan(campaign: Campaign, home: Path, folder: CampaignFolder, options: argparse.Namespace) -> None:
+    """Say what there is to compute; of a protocol also how much that is, and what of it is not there."""
+    plan, workers = make_plan(campaign, home, folder, retry_failed=options.retry_failed), options.workers or 1
+    said = campaign.protocol
+    lacking = check_components([one.cell.experiment for one in plan.todo], home, whole=said is None)
+    sizes: dict[str, Any] = {}
+    if said is not None:
+        from farm.run.costs import Costs  # not before: it measures, and so needs all that computes
+
+        with importable(home):
+            cells = [(one.cell.label, one.cell.experiment) for one in plan.cells]
+            sizes = protocol_named(said["protocol"]).size_record(cells, Costs(home))
+    if options.format == "json":
+        more = {"sizes": {**sizes, "lacking": lacking}} if sizes else {}
+        print(json.dumps({**_as_json(plan, folder, workers), **more}, indent=2))
+        return
+    lines = list(_plan_lines(plan, campaign, folder, workers))
+    if said is not None:
+        lines += protocol_named(said["protocol"]).size_lines(sizes, workers)
+        lines += [f"needed for a run: {one}" for one in lacking]
+    print("\n".join([*lines, *_cell_lines(plan)]))
 
 
 def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: argparse.Namespace) -> None:

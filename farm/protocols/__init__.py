@@ -15,7 +15,10 @@ from farm.errors import ExperimentError, suggestion
 from farm.store.campaign_folder import CampaignFolder
 
 PROTOCOLS = {"od-test": "farm.protocols.od_test"}
-"""Where each lies. Its package gives `as_campaign`, `write_results`, `result_tables`, `result_page`."""
+"""Where each lies.
+
+Its package gives `as_campaign`, `size_record`, `size_lines`, `write_results`, `result_tables`, `result_page`.
+"""
 
 
 def protocol(name: Any) -> Any:

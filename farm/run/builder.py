@@ -122,10 +122,11 @@ class BuildMistakes:
             self._found.setdefault(str(error), error if told else type(error)(f"{place}: {error}"))
             return None
 
-    def tell(self) -> None:
-        """Raise what was found, if anything."""
-        if found := list(self._found.values()):
+    def tell(self, *, apart: tuple[type[UserError], ...] = ()) -> list[str]:
+        """Raise what was found, if anything; what is of the kinds `apart` is returned instead."""
+        if found := [error for error in self._found.values() if not isinstance(error, apart)]:
             raise type(found[0])("; ".join(map(str, found)))
+        return [str(error) for error in self._found.values()]
 
 
 def attempt(

@@ -34,6 +34,18 @@ KINDS = pytest.mark.parametrize("cls", [Autoencoder, VAE, PixelCNN])
 
 
 @KINDS
+def test_untrained_it_has_the_shapes_of_what_is_trained_and_draws_nothing_else(cls) -> None:
+    before = torch.random.get_rng_state()
+    made = small(cls).untrained(WORKLOAD, Context())
+    assert torch.equal(torch.random.get_rng_state(), before)
+    trained = small(cls, epochs=1).network(WORKLOAD, Context())
+    weights = [{n: a.shape for n, a in one.state.items() if "loss" not in n} for one in (made, trained)]
+    assert weights[0] == weights[1]
+    assert made.digest != trained.digest
+    assert made.compute(IMAGES, made.outputs[-1]).shape == trained.compute(IMAGES, made.outputs[-1]).shape
+
+
+@KINDS
 def test_same_seed_gives_the_same_weights_and_another_seed_others(cls) -> None:
     digests = [small(cls).network(WORKLOAD, Context(seed=seed)).digest for seed in (0, 0, 1)]
     assert digests[0] == digests[1] != digests[2]

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from farm.judging.inspection import Look
+    from farm.protocols.od_test.sizes import Cells
     from farm.report.page import FigureBook
+    from farm.run.costs import Costs
 
 
 def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -20,6 +22,20 @@ def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     from farm.protocols.od_test import spec
 
     return spec.as_campaign(values, folder)
+
+
+def size_record(cells: Cells, costs: Costs) -> dict[str, Any]:
+    """Return what a campaign of these cells is, and what it takes, as JSON."""
+    from farm.protocols.od_test.sizes import Sizes
+
+    return Sizes(cells, costs).record()
+
+
+def size_lines(told: Mapping[str, Any], workers: int) -> list[str]:
+    """Say in a few lines what `size_record` tells."""
+    from farm.protocols.od_test import wording
+
+    return list(wording.size_lines(told, workers))
 
 
 def write_results(folder: Path) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from farm.protocols.od_test.results import Results
 from farm.protocols.od_test.spec import MethodSpec
@@ -19,6 +20,7 @@ from farm.report.cells import interval
 from farm.statistics.ranks import RankComparison
 from farm.statistics.table import Undefined
 from farm.statistics.wording import listed, p_words, verb
+from farm.store.amounts import in_bytes, in_words
 
 OFTEN = "95 % interval"
 
@@ -218,3 +220,23 @@ METHOD = (
     ),
 )
 """The method in plain words."""
+
+
+def size_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:
+    """Say before a run what it takes, as `Sizes.record` tells it."""
+    yield f"OD-test: {told['triplets']:,} triplets in {told['cells']:,} cells"
+    kinds = [f"{n:,} {kind}" for kind, n in told["trainings"].items() if kind != "all"]
+    yield f"trainings: {told['trainings']['all']:,} networks, each once: {', '.join(kinds)}"
+    for name, why in told["not_there"].items():
+        yield f"not there: {name}: {why}"
+    if told["seconds"] is None:
+        yield "hours and gigabytes: not known: no source and network could be opened here and measured"
+        return
+    seconds, nbytes = told["seconds"], told["nbytes"]
+    total, at_once = sum(seconds.values()), "" if workers == 1 else f" with {workers} workers"
+    shares = ", ".join(f"{100 * value / total:.0f} % {name}" for name, value in seconds.items())
+    yield f"time from the beginning: {in_words(total / workers)}{at_once} ({shares}), all epochs done"
+    disk = ", ".join(f"{in_bytes(value)} {name}" for name, value in nbytes.items())
+    yield f"disk: about {in_bytes(sum(nbytes.values()))} ({disk})"
+    yield "  from what untrained networks take for a few images, on this machine as busy as it is now"
+    yield f"  not in it: {'; '.join(told['not_in_it'])}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from farm.campaign.spec import parse_campaign
 from farm.errors import ExperimentError
-from farm.protocols.od_test.spec import OdTest
+from farm.protocols.od_test.spec import OdTest, as_campaign
 from tests.wording import refused
 
 SIX = ["mnist", "fashion-mnist", "cifar10", "cifar100", "tiny-imagenet", "stl10"]
@@ -109,6 +110,17 @@ def test_shared_classes_are_told_to_each_side_in_its_own_order() -> None:
     assert faults["signs-abroad"].parameters["same_by_workload"] == {"signs": [["halt", "stop"]]}
     assert faults["signs"].parameters["same_by_workload"] == {"signs-abroad": [["stop", "halt"]]}
     assert "same_by_workload" not in faults["digits"].parameters
+
+
+def test_sets_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "part").write_bytes(b"1")
+    sources = [
+        {"name": "torchvision", "dataset": name, "root": "data", "title": name} for name in ("MNIST", "STL10")
+    ]
+    assert as_campaign(small(sources=sources), tmp_path)["workloads"]
+    with pytest.raises(ExperimentError, match="same files"):
+        as_campaign(small(sources=[sources[0], {**sources[0], "title": "again"}]), tmp_path)
 
 
 def test_a_mirrored_source_is_itself_as_outliers() -> None:

@@ -167,7 +167,10 @@ class _Asked:
         asked = [m for m in monitors if not there[m]["yardstick"]]
         place = where(category) + (f" (mean of {len(sets)} sets)" if len(sets) > 1 else "")
         if not asked:
-            told = f"{place}, there is no monitor that could help, only yardsticks."
+            told = (
+                f"{place}, no monitor is ranked, but for yardsticks: what learned from outliers is not, and "
+                "there is no other."
+            )
             return Answer(category, None, None, False, told)
         values = {m: _mean(sets, MCC, m) for m in asked}
         known = sorted((m for m in asked if values[m].defined), key=lambda m: -values[m].value)

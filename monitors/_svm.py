@@ -11,6 +11,8 @@ import numpy as np
 from farm.api import JSON, Features, FitData, FloatArray, Monitor, Needs, Observation, State
 from farm.errors import ComponentFailure
 
+TOLERANCE = 1e-8
+"""Where the search may stop: by default so early that the last bits of features show in the scores."""
 STEPS = 100_000
 """So many rounds over the data the fit may take."""
 SPREAD = 1e-9
@@ -101,7 +103,7 @@ def fit_svm(inside: FloatArray, outside: FloatArray) -> dict[str, np.ndarray]:
     rows = np.where(told, (np.concatenate([inside, outside]) - mean) / scale, 0.0)
     is_outlier = np.repeat([0, 1], [len(inside), len(outside)])
     machine = LinearSVC(
-        C=1.0, loss="hinge", dual=True, class_weight="balanced", max_iter=STEPS, random_state=0
+        C=1.0, loss="hinge", dual=True, class_weight="balanced", tol=TOLERANCE, max_iter=STEPS, random_state=0
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -20,9 +21,9 @@ _RULES = {
     "model_type": "a name, or keys and values with a name",
     "string_pattern_mismatch": "letters, digits, '.', '_' and '-'",
     "string_type": "text",
-    "too_short": "at least one item",
 }
 """What was expected, in the words of somebody who writes YAML."""
+_LENGTH = re.compile(r"List should have (at least|at most) (\d+) items? after validation, not \d+")
 LONGEST = 200
 """Characters of a value that are told."""
 
@@ -58,6 +59,7 @@ def explain(
             rule = _RULES.get(problem["type"]) or problem["msg"].removeprefix("Input should be ")
             rule = rule.replace("greater than or equal to", "at least")
             rule = rule.replace("less than or equal to", "at most")
+            rule = _LENGTH.sub(lambda m: f"a list of {m[1]} {m[2]} item{'' if m[2] == '1' else 's'}", rule)
             messages.append(f"{key} is {_shown(problem['input'])}; expected {rule}")
     if most is not None and (more := len(messages) - most) > 0:
         messages[most:] = [f"and {more:,} more"]

@@ -29,8 +29,8 @@ def protocol(name: Any) -> Any:
 
 
 def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return what a file says as the values of a campaign; of one without a protocol, the same."""
-    if "protocol" not in values:
+    """Return what a file says as the values of a campaign; of one that is such already, the same."""
+    if not isinstance(values.get("protocol"), str):
         return dict(values)
     written: dict[str, Any] = protocol(values["protocol"]).as_campaign(values, folder)
     return written

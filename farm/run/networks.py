@@ -16,9 +16,9 @@ from farm.api import (
     derived_seed,
 )
 from farm.errors import ParameterError, RequirementError
-from farm.run.outliers import Outliers, against_outliers, inner
 
 if TYPE_CHECKING:
+    from farm.run.outliers import Outliers
     from farm.run.testbed import Testbed
 
 Trainer = Callable[[OwnNetwork], TrainedNetwork]
@@ -83,6 +83,9 @@ def train_own(
     Beside outliers, ID validation data are for the monitor: the network chooses its epoch by a fifth of what
     it is trained on.
     """
+    # Here, since whoever loads a guard looks at needs, and trains nothing.
+    from farm.run.outliers import against_outliers, inner
+
     seed = bed.context.seed
     source = source_of_network(need, bed.source_of(classifier), "a monitor")
     if need.against_outliers and outliers is not None:

@@ -311,6 +311,7 @@ OF_CAMPAIGN: dict[str, tuple[dict[str, Any], Cells]] = {
         {"validation_fault": None, "validation_faults": [BASE["validation_fault"], "contrast"]},
         (8, 8),
     ),
+    "protocol": ({"protocol": {"name": "what wrote it"}}, (8, 0)),
     "limits": ({"limits": {"seconds": 5.0, "memory_gb": 1.0}}, (8, 0)),
     "workload": ({"workload": "digits"}, (0, 8)),
     "classifier": ({"classifier": "lenet"}, (0, 8)),

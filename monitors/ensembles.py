@@ -74,12 +74,12 @@ class DeepEnsemble(Monitor):
 
     Parameters
     ----------
-    networks
-        How many.
+    size
+        How many networks.
 
     Examples
     --------
-    >>> [network.title for network in DeepEnsemble(networks=2).needs.networks]
+    >>> [network.title for network in DeepEnsemble(size=2).needs.networks]
     ["the classifier's own recipe (loss: adversarial, member 1)",
      "the classifier's own recipe (loss: adversarial, member 2)"]
     """
@@ -88,9 +88,9 @@ class DeepEnsemble(Monitor):
         "Lakshminarayanan, Pritzel, Blundell: Simple and scalable predictive uncertainty, NeurIPS 2017"
     )
 
-    def __init__(self, *, networks: int = 5) -> None:
-        check_number("networks", networks, low=2, whole=True)
-        self._count = networks
+    def __init__(self, *, size: int = 5) -> None:
+        check_number("size", size, low=2, whole=True)
+        self._count = size
 
     @property
     def needs(self) -> Needs:

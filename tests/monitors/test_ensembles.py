@@ -54,15 +54,15 @@ def test_mc_dropout_says_what_is_missing() -> None:
 
 
 def test_an_ensemble_is_the_entropy_of_the_mean_of_its_networks() -> None:
-    needs = DeepEnsemble(networks=3).needs.networks
+    needs = DeepEnsemble(size=3).needs.networks
     assert needs == tuple(OwnNetwork(parameters=(("loss", "adversarial"),), member=i) for i in (1, 2, 3))
     trained = {need: trained_classifier(seed) for seed, need in enumerate(needs)}
-    monitor = DeepEnsemble(networks=3).fit(given(trained), WATCHED)
+    monitor = DeepEnsemble(size=3).fit(given(trained), WATCHED)
     flat = TEST.images.reshape(20, -1)
     each = [softmax((flat @ one.state["weights"]).astype(np.float64), axis=1) for one in trained.values()]
     expected = entropy(np.mean(each, axis=0), axis=1)
     np.testing.assert_allclose(monitor.score(TEST), expected, rtol=1e-6)
-    assert restored_as_fitted(monitor, DeepEnsemble(networks=3), TEST)
+    assert restored_as_fitted(monitor, DeepEnsemble(size=3), TEST)
     same_text(monitor.explain(TEST.take([0]))[0].reason)
     assert len(DeepEnsemble().needs.networks) == 5
 

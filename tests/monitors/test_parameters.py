@@ -77,7 +77,7 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
             True, "scores", {"function": "tests.monitors.test_parameters:doubt_of_classifier"}
         ),
     },
-    "deep-ensemble": {"networks": Change(3, "scores")},
+    "deep-ensemble": {"size": Change(3, "scores")},
     "dice": {"sparsity": Change(0.5, "state")},
     "energy": {"temperature": Change(5.0, "scores")},
     "flicker": {

@@ -152,7 +152,8 @@ def _gaps(results: Results) -> Iterator[OptimismGap]:
         if both.empty:
             continue
         sources = both.index.get_level_values("source")
-        gap = interval((both["alike"] - both["other"]).to_numpy(), sources)
+        # Twelve digits: what is left below is the arithmetic's.
+        gap = interval((both["alike"] - both["other"]).round(12).to_numpy(), sources)
         yield OptimismGap(
             method, network, len(both), float(both["alike"].mean()), float(both["other"].mean()), *gap
         )

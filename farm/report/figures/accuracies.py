@@ -122,7 +122,7 @@ def accuracies_by_source(
         for at in np.flatnonzero(own["mean"].isna()):
             style.write(axes, sum(limits) / 2, int(at), "no result", **style.CENTRED)
         style.name_panel(axes, style.shortened(str(source), SMALL_WIDTH, style.BOLD * style.NORMAL))
-    told = "Mean accuracy; whiskers: 95 % interval over the sets judged on; dashed line: chance."
+    told = "Mean accuracy; whiskers: 95 % interval over sets learned from and judged on; dashed line: chance."
     style.write(sheet, 0.1, bottom - 0.16, told)
     for line, row_of_key in enumerate(entries):
         key(sheet, 0.1, 0.1 + (len(entries) - 1 - line) * style.LINE_HEIGHT, row_of_key)

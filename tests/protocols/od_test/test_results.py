@@ -11,12 +11,15 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from farm.api import NoCache
+from farm.api import NoCache, image_digests
 from farm.campaign.spec import parse_campaign
 from farm.cli import main
 from farm.protocols.od_test.results import COLUMNS, Results
 from farm.protocols.od_test.summary import mean_accuracies, optimism_gaps, significance
-from farm.run.execution import run_experiment
+from farm.run.execution import assemble, run_experiment
+from farm.run.fitting import ObservedSplit
+from farm.run.loading import importable
+from farm.run.testbed import Testbed
 from farm.statistics.table import Undefined
 from tests.protocols.od_test import toys
 from tests.protocols.od_test.toys import SPREAD, bright, od_test, written
@@ -162,3 +165,43 @@ def test_an_empty_set_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
             if line.startswith("farm: failed: grey, net, outliers of light, white")
         ]
     )
+
+
+def test_no_image_that_is_judged_was_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the content of all images that networks, monitors and thresholds of a real cell were shown."""
+    learned: dict[str, set[bytes]] = {"networks": set(), "monitors": set()}
+
+    def recording(of: str, method: Any, splits: Any) -> Any:
+        def recorded(self: Any, *arguments: Any, **more: Any) -> Any:
+            for split in splits(*arguments):
+                learned[of].update(split.digests)
+            return method(self, *arguments, **more)
+
+        return recorded
+
+    for name in ("classifier", "network"):
+        method = getattr(Testbed, name)
+        shown = recording("networks", method, lambda _, task: (task.train, task.validation))
+        monkeypatch.setattr(Testbed, name, shown)
+    observed = recording("monitors", ObservedSplit.__init__, lambda _, split, *more: (split,))
+    monkeypatch.setattr(ObservedSplit, "__init__", observed)
+    small = {"epochs": 1}
+    values = od_test(
+        sources=[{"name": "digits", "size": 16, "channels": 1}],
+        outliers=["noise-uniform", "noise-normal"],
+        networks=[{"name": "lenet", **small}],
+        methods=[
+            *("binary-classifier", "score-svm", "logistic-svm", "max-softmax"),
+            {"name": "reconstruction", "network": small, "networks": "none"},
+            {"name": "neighbour-svm", "space": "vae", "network": small, "networks": "none"},
+        ],
+    )
+    cells = {cell.label["faultload"]: cell for cell in parse_campaign(values, "real").cells()}
+    with importable(tmp_path):
+        made = assemble(cells["noise-normal"].experiment, tmp_path, cache=NoCache())
+    assert not made.failures
+    judged = {digest for batch in made.stream.batches(256) for digest in image_digests(batch.images)}
+    assert len(judged) == made.stream.length
+    assert len(learned["networks"]) > 1500, "training images, validation images against outliers, outliers"
+    assert len(learned["monitors"]) > 1000
+    assert not judged & (learned["networks"] | learned["monitors"])

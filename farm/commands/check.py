@@ -13,13 +13,16 @@ from importlib.metadata import version
 from pathlib import Path
 
 from farm.commands.loading import loaded
+from farm.comparing.sameness import unranked
 from farm.errors import DataError, ExperimentError
 from farm.gate.criteria_file import load_criteria
+from farm.gate.criterion import Criterion
 from farm.gate.verdict import judge_criteria
 from farm.report.check_ci import MARK, ROOT, check_junit, check_markdown
 from farm.report.check_table import check_json, check_table
 from farm.report.checked import Checked, NotRun
 from farm.statistics.resolution import check_replicates
+from farm.statistics.wording import listed
 from farm.store.campaign_folder import CampaignFolder, missing_cells
 from farm.store.files import write_text
 from farm.store.readouts import Readouts
@@ -60,6 +63,7 @@ def _checked(options: argparse.Namespace) -> Checked:
             raise ExperimentError("--reference has no effect: no criterion is about drift; leave it out")
         file = replace(file, reference=options.reference)
     runs = loaded(options.runs)
+    _tell_unranked(runs, file.criteria)
     began, started = datetime.now(UTC), time.perf_counter()
     judged = judge_criteria(runs, file, seed=seed, replicates=replicates)
     return Checked(
@@ -74,6 +78,17 @@ def _checked(options: argparse.Namespace) -> Checked:
         began=began,
         seconds=time.perf_counter() - started,
     )
+
+
+def _tell_unranked(runs: Sequence[Readouts], criteria: Sequence[Criterion]) -> None:
+    """Say which monitors nobody judges: those that their runs do not rank, where no criterion names them."""
+    named = {name for criterion in criteria for name in criterion.monitors or ()}
+    if aside := [name for name in unranked(runs) if name not in named]:
+        print(
+            f"farm: not judged, since not ranked by the run itself: {listed(aside)}; a criterion may name "
+            "such monitors with 'for'",
+            file=sys.stderr,
+        )
 
 
 def _missing_cells(paths: Sequence[str]) -> Iterator[NotRun]:

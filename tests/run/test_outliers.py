@@ -19,6 +19,7 @@ from farm.api import (
     Workload,
     best_threshold,
 )
+from farm.cli import main
 from farm.config.experiment import parse_experiment
 from farm.errors import DataError, ExperimentError
 from farm.run.execution import run_experiment
@@ -157,6 +158,16 @@ def test_what_learned_from_outliers_is_recorded_and_not_ranked(tmp_path: Path) -
     assert "outliers" not in by_name["plain"]["calibration"]
     assert record["validation_fault"]["outliers"] == "foreign"
     assert record["experiment"]["validation_fault"]["split"] == "train"
+
+
+def test_a_check_says_whom_it_does_not_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(run(tmp_path).save(tmp_path / "run"))
+    criteria = tmp_path / "criteria.yaml"
+    for more, told in (("", True), (" for max-softmax", False)):
+        criteria.write_text(f"criteria: [specific.fpr <= 99 %{more}]\n", encoding="utf-8")
+        main(["check", folder, "--criteria", str(criteria)])
+        said = "not judged, since not ranked by the run itself: max-softmax" in capsys.readouterr().err
+        assert said is told
 
 
 def test_the_threshold_is_the_best_between_validation_images_and_outliers(

@@ -208,7 +208,11 @@ class ViewedData:
     def outliers(self) -> Iterable[Observation] | None:
         """The named validation fault."""
         given = self.whole.outliers
-        return _ViewedObservations(given, self.view) if self.shows_outliers and given is not None else None
+        if given is None:
+            return None
+        if not self.shows_outliers:
+            raise RuntimeError("it reads outliers, which its needs do not declare: Needs(outliers=True)")
+        return _ViewedObservations(given, self.view)
 
     @property
     def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:

@@ -14,6 +14,7 @@ from farm.api import (
     CalibrationRule,
     Context,
     FaultTargets,
+    Needs,
     Silent,
     Split,
     Workload,
@@ -226,3 +227,31 @@ class Notes(Silent):
 
     def note(self, message: str) -> None:
         self.said.append(message)
+
+
+def test_a_monitor_sees_outliers_only_where_it_says_so_and_as_it_sees_other_data(
+    bed: Testbed, tiny: Workload
+) -> None:
+    model = TinyModel().classifier(tiny, Context())
+    seen: dict[str, Any] = {}
+
+    def layers(data: Any) -> dict[str, np.ndarray]:
+        seen["outliers"] = [list(one.activations) for one in data.outliers]
+        seen["validation"] = [list(one.activations) for one, _ in data.validation]
+        return {}
+
+    def peek(data: Any) -> dict[str, np.ndarray]:
+        return {"n": np.array(len(list(data.outliers)))}
+
+    monitors = [
+        FakeMonitor(name="open", needs=Needs(layers=("last-hidden",), outliers=True), fit=layers),
+        FakeMonitor(name="secret", fit=peek),
+    ]
+    failures = bed.fit_all(monitors, model, tiny, {}, bed.outliers({**NOVEL, "split": "train"}, tiny, model))
+    assert list(failures) == ["secret"]
+    assert "reads outliers, which its needs do not declare" in failures["secret"]
+    assert (
+        {str(one) for one in seen["outliers"]}
+        == {str(one) for one in seen["validation"]}
+        == {"['last-hidden']"}
+    )

@@ -39,7 +39,7 @@ PLANTED: dict[type[Monitor], str] = {
     plant.ReadsTheHeadInSecret: "needs-all-declared",
     plant.RunsTheClassifierInSecret: "needs-all-declared",
     plant.ReadsALayerInSecret: "needs-all-declared",
-    plant.ReadsOutliersInSecret: "needs-all-declared",
+    plant.ReadsOutliersInSecret: "fits",
     plant.SeedsNumpy: "leaves-global-chance-alone",
     plant.DrawsFromTorch: "leaves-global-chance-alone",
     plant.ReadsTheGlobalSeed: "leaves-global-chance-alone",
@@ -244,7 +244,6 @@ def test_the_small_system_is_a_small_network_of_real_scans() -> None:
 
 def test_what_the_small_system_lacks_is_a_reason_to_skip() -> None:
     for needs, reason in (
-        (Needs(members=5), "it needs members, which classifier 'lenet' does not give"),
         (
             Needs(networks=(OwnNetwork(parameters=(("depth", 3),)),)),
             "it needs a network by the classifier's own recipe (depth: 3), which model 'lenet' cannot train",

@@ -26,7 +26,7 @@ def test_it_takes_images_from_8_to_96_pixels(shape, classes) -> None:
 def test_it_learns() -> None:
     bed = Testbed(seed=0, cache=NoCache())
     workload = bed.workload({"name": "digits", "size": 8, "channels": 1})
-    classifier = bed.classifier(VggSmall(epochs=8), workload)
+    classifier = bed.classifier(VggSmall(epochs=20), workload)
     seen = classifier.observe(workload.test.images.read(np.arange(len(workload.test))), members=7)
     assert (seen.predicted == workload.test.labels).mean() > 0.9
     # Passes differ, and their mean is right as well.

@@ -608,7 +608,8 @@ def test_members_run_eager_whatever_runs_the_network(engine) -> None:
     torch.manual_seed(0)
     eager = TorchClassifier(Dropping(), "abc", name="net", members_seed=3)
     found = eager.on_engine(engine, (), IMAGES, NoCache())
-    assert found.engine.name == engine
+    if found.engine.name != engine:  # a compiler may not work on a processor, and the network then runs eager
+        pytest.skip(f"no engine '{engine}' here: {found.engine.reason}")
     assert found.capabilities.members
     np.testing.assert_array_equal(
         found.observe(IMAGES, members=3).members, eager.observe(IMAGES, members=3).members

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,11 @@ from models._network import NetworkClassifier
 from models.engines import Unfit
 
 MEMBERS_SEED = "members.seed"
+TOGETHER = 16
+"""So many images go through passes at once, or as many as have PIXELS: more leave the processor's caches."""
+PIXELS = TOGETHER * 32 * 32
+MOST_MASKS = 2**26
+"""Masks are kept up to so many bytes; what goes beyond is drawn again for every batch."""
 NO_DROPOUT = "it has no torch.nn.Dropout with p above 0; take one that has, such as vgg-small"
 
 
@@ -94,6 +100,10 @@ class TorchClassifier(NetworkClassifier):
             part: m for part, m in module.named_modules() if isinstance(m, nn.Dropout) and m.p > 0
         }
         self._members_seed = members_seed
+        self._masks: dict[Any, Tensor] = {}
+        self._before_dropout, self._from_dropout = _split_at_dropout(
+            self._preprocessing, module, self._dropouts.values()
+        )
         linear = [part for part, m in self._parts.items() if isinstance(m, nn.Linear)]
         if last_hidden is not None and last_hidden not in self._parts:
             hint = suggestion(last_hidden, self._parts)
@@ -152,7 +162,10 @@ class TorchClassifier(NetworkClassifier):
 
     def differentiable(self, images: Tensor) -> Tensor:
         """Return logits through which gradients flow back to the images, on whatever device."""
-        logits: Tensor = self._module(self._preprocessing(images.to(self._device)))
+        return self._in_order(self._module(self._preprocessing(images.to(self._device))))
+
+    def _in_order(self, logits: Tensor) -> Tensor:
+        """Return what the module gave in the workload's order of classes."""
         if not isinstance(logits, Tensor):
             raise ComponentFailure(
                 f"classifier '{self.name}' returned a {type(logits).__name__}; expected a tensor of logits: "
@@ -164,19 +177,30 @@ class TorchClassifier(NetworkClassifier):
     def _members(self, images: Images, members: int) -> FloatArray:
         if not self._dropouts:
             return super()._members(images, members)
-        pixels = torch.from_numpy(images)
+        size = max(TOGETHER, PIXELS // math.prod(images.shape[2:]))
         with torch.inference_mode():
-            passes = [self._masked(pixels, number) for number in range(members)]
-            return np.stack([torch.softmax(one.double(), dim=1).numpy(force=True) for one in passes])
+            chunks = [
+                self._passes(torch.from_numpy(images[start : start + size]), members)
+                for start in range(0, max(len(images), 1), size)
+            ]
+        return np.concatenate(chunks, axis=1)
 
-    def _masked(self, images: Tensor, number: int) -> Tensor:
-        """Return the logits of one pass with dropout."""
+    def _passes(self, images: Tensor, members: int) -> FloatArray:
+        shared = self._before_dropout(images.to(self._device))
+        passes = [self._in_order(self._masked(shared, number)) for number in range(members)]
+        return np.stack([torch.softmax(one.double(), dim=1).numpy(force=True) for one in passes])
+
+    def _masked(self, values: Tensor, number: int) -> Tensor:
+        """Return what the module gives in one pass with dropout."""
         handles = [
-            part.register_forward_hook(_Mask(self._members_seed, f"member {number} {name}", part.p))
+            part.register_forward_hook(
+                _Mask(self._masks, self._members_seed, f"member {number} {name}", part.p)
+            )
             for name, part in self._dropouts.items()
         ]
         try:
-            return self.differentiable(images)
+            found: Tensor = self._from_dropout(values)
+            return found
         finally:
             for handle in handles:
                 handle.remove()
@@ -214,16 +238,42 @@ class TorchClassifier(NetworkClassifier):
 class _Mask:
     """Drops the same values of every image in one pass; what runs again in it drops others."""
 
-    def __init__(self, seed: int, name: str, p: float) -> None:
-        self._seed, self._name, self._p, self._calls = seed, name, p, 0
+    def __init__(self, kept: dict[Any, Tensor], seed: int, name: str, p: float) -> None:
+        self._kept, self._seed, self._name, self._p, self._calls = kept, seed, name, p, 0
 
     def __call__(self, module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         del module, inputs  # in evaluation, dropout gives what it got
-        seed = derived_seed(self._seed, self._name, self._calls)
+        key = self._name, self._calls, output.shape[1:], output.dtype
+        if (mask := self._kept.get(key)) is None:
+            mask = self._drawn(output)
+            if sum(one.nbytes for one in self._kept.values()) + mask.nbytes <= MOST_MASKS:
+                self._kept[key] = mask
         self._calls += 1
-        drawn = torch.rand(output.shape[1:], generator=torch.Generator().manual_seed(seed))
+        return output * mask
+
+    def _drawn(self, output: Tensor) -> Tensor:
+        seed = derived_seed(self._seed, self._name, self._calls)
+        drawn = torch.rand((1, *output.shape[1:]), generator=torch.Generator().manual_seed(seed))
         left = (drawn >= self._p).to(output)
-        return output * (left / (1 - self._p) if self._p < 1 else left)
+        if output.dim() == 4 and not output.is_contiguous():  # values side by side that are multiplied so
+            left = left.to(memory_format=torch.channels_last)
+        return left / (1 - self._p) if self._p < 1 else left
+
+
+def _split_at_dropout(
+    preprocessing: nn.Module, module: nn.Module, dropouts: Iterable[nn.Module]
+) -> tuple[nn.Module, nn.Module]:
+    """Return what all passes share, of a plain sequence what is before its first dropout, and the rest."""
+    hooks = module._forward_hooks or module._forward_pre_hooks
+    parts: list[nn.Module] = []
+    if isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward and not hooks:
+        parts = list(module)
+    drops = {*dropouts}
+    at = next((i for i, part in enumerate(parts) if drops & {*part.modules()}), None)
+    # What lies deeper might change in place what all passes begin with.
+    if at is None or parts[at] not in drops:
+        return nn.Identity(), nn.Sequential(preprocessing, module)
+    return nn.Sequential(preprocessing, *parts[:at]), nn.Sequential(*parts[at:])
 
 
 def members_seed(state: State) -> int:

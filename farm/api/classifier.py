@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -135,6 +135,8 @@ class Classifier(ABC):
     """What runs it."""
     notes: Mapping[str, JSON] = {}
     """How its training went, where it was trained here; goes into the readouts."""
+    trained_here: bool = True
+    """Whether its recipe may train it here; one that is brought along may have seen any data."""
 
     @property
     @abstractmethod
@@ -357,7 +359,7 @@ class SavedClassifier:
 class ModelSource(Component, ABC):
     """A recipe for a classifier: trained here on a workload, or brought along by the user."""
 
-    trained_here: ClassVar[bool] = True
+    trained_here: bool = True
     """Whether making it may take training; where not, a dry run makes it too."""
 
     @abstractmethod
@@ -367,6 +369,10 @@ class ModelSource(Component, ABC):
     def untrained(self, workload: Workload, context: Context) -> Classifier | None:
         """Make it as far as no training is needed, for a dry run; None where nothing comes of that."""
         return None if self.trained_here else self.classifier(workload, context)
+
+    def trainings(self) -> Sequence[ModelSource]:
+        """Return the recipes of the networks that are trained for it, one an item."""
+        return [self] if self.trained_here else []
 
     def check(self, context: Context) -> None:
         """Raise where something is missing, as far as that can be told before anything is computed."""

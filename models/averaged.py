@@ -1,0 +1,247 @@
+"""Classifiers whose answer is the mean of several: passes with dropout, or networks trained apart."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from farm.api import (
+    EAGER,
+    Capabilities,
+    Classifier,
+    Context,
+    Engine,
+    FloatArray,
+    Images,
+    ModelSource,
+    Needs,
+    RawOutputs,
+    SavedClassifier,
+    State,
+    Workload,
+    check_number,
+    derived_seed,
+)
+from farm.errors import ParameterError, RequirementError, UserError
+from farm.registry import make
+from models._network import NetworkClassifier
+
+NO_SINGLE_PASS = "its answer is a mean, which no single pass gives; take the model that its 'of' names"
+
+
+class AveragedClassifier(Classifier, ABC):
+    """Several classifiers' mean probabilities; `members` are the first of those that it is the mean of."""
+
+    capabilities = Capabilities(members=True)
+    lacks: Mapping[str, str] = dict.fromkeys(("logits", "layers", "gradients", "head"), NO_SINGLE_PASS)
+    engine = Engine(EAGER, EAGER)
+    number: ClassVar[str]
+    """The parameter that says how many there are."""
+
+    def __init__(self, name: str, parts: Sequence[Classifier], size: int) -> None:
+        self.name, self.classes = name, parts[0].classes
+        self._parts, self._size = parts, size
+
+    @abstractmethod
+    def _every(self, images: Images) -> FloatArray:
+        """Return the probabilities that the answer is the mean of: members x instances x classes."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of what it is the mean of."""
+        made_of = [type(self).__qualname__, str(self._size), *(part.digest for part in self._parts)]
+        return hashlib.blake2b("\x1f".join(made_of).encode(), digest_size=16).hexdigest()
+
+    @property
+    def nbytes(self) -> int | None:
+        """The memory of all parameters."""
+        sizes = [part.nbytes for part in self._parts]
+        return None if None in sizes else sum(cast(list[int], sizes))
+
+    @property
+    def state(self) -> State:
+        """The arrays of each network, behind its number."""
+        return {
+            f"{i} {key}": values for i, part in enumerate(self._parts) for key, values in part.state.items()
+        }
+
+    def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
+        self.resolve(Needs(layers=tuple(layers), members=members), "what observes it")
+        every = self._every(images)
+        return RawOutputs(every.mean(axis=0), members=every[:members] if members else None)
+
+    def resolve(self, needs: Needs, who: str) -> None:
+        """Raise where this classifier lacks what is needed, or has fewer members than that."""
+        super().resolve(needs, who)
+        if needs.members > self._size:
+            raise RequirementError(
+                f"{who} needs {needs.members} members, and classifier '{self.name}' has {self._size}; "
+                f"expected at most {self._size}: ask for fewer, or set its {self.number} to {needs.members}"
+            )
+
+
+class PassesClassifier(AveragedClassifier):
+    """The mean of passes of one network with dropout; without dropout it is never run."""
+
+    number = "passes"
+
+    def __init__(self, name: str, network: NetworkClassifier, passes: int) -> None:
+        super().__init__(name, [network], passes)
+        self._network = network
+
+    def _every(self, images: Images) -> FloatArray:
+        # torch warns of what nobody may write to
+        return self._network._members(np.require(images, requirements=["C", "W"]), self._size)
+
+
+class EnsembleClassifier(AveragedClassifier):
+    """The mean of several networks."""
+
+    number = "size"
+
+    def _every(self, images: Images) -> FloatArray:
+        return np.stack([part.observe(images).probabilities for part in self._parts])
+
+
+class McDropout(ModelSource):
+    """The mean probabilities of several passes of one network with dropout.
+
+    A pass has masks of its own, the same for all images, which follow from the experiment's seed.
+
+    Parameters
+    ----------
+    of
+        The network: a model's name, or a mapping with its name and parameters. It has to have dropout.
+    passes
+        How many; as many members it gives to monitors.
+
+    Examples
+    --------
+    >>> McDropout(of={"name": "cnn", "dropout": 0.6, "epochs": 8}).parameters["passes"]
+    10
+    """
+
+    reference = "Gal, Ghahramani: Dropout as a Bayesian approximation, ICML 2016"
+
+    def __init__(self, *, of: str | Mapping[str, Any], passes: int = 10) -> None:
+        check_number("passes", passes, low=1, whole=True)
+        self._of, self._passes = _inner(of), passes
+        self.trained_here = self._of.trained_here
+
+    def trainings(self) -> Sequence[ModelSource]:
+        """Return the network's recipe, where it is trained."""
+        return self._of.trainings()
+
+    def check(self, context: Context) -> None:
+        """Check the network's recipe."""
+        self._of.check(context)
+
+    def classifier(self, workload: Workload, context: Context) -> Classifier:
+        """Train the network, or find it in the cache, or load the user's own."""
+        if self.trained_here:  # a network that will not do is not trained first
+            self.untrained(workload, context)
+        return self._around(self._of.classifier(workload, context))
+
+    def untrained(self, workload: Workload, context: Context) -> Classifier | None:
+        """Make it of the network as far as no training is needed."""
+        network = self._of.untrained(workload, context)
+        return None if network is None else self._around(network)
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Make the network again."""
+        return self._around(self._of.restore(_of_part(saved, 0)))
+
+    def _around(self, network: Classifier) -> Classifier:
+        if not (network.capabilities.members and isinstance(network, NetworkClassifier)):
+            why = network.lacks.get("members", "it is no single network of torch with dropout")
+            raise RequirementError(
+                f"model '{self.name}': of is '{self._of.name}', which gives no passes with dropout: {why}; "
+                "or set its dropout, as in of: {name: cnn, dropout: 0.6}"
+            )
+        made = PassesClassifier(self.name, network, self._passes)
+        made.notes = network.notes
+        return made
+
+
+class Ensemble(ModelSource):
+    """The mean probabilities of several networks by one recipe, each trained from other random numbers.
+
+    Parameters
+    ----------
+    of
+        The recipe: a model's name, or a mapping with its name and parameters. It has to be trained here.
+    size
+        How many networks; as many members it gives to monitors.
+
+    Examples
+    --------
+    >>> Ensemble(of="lenet", size=3).parameters
+    {'of': 'lenet', 'size': 3}
+    """
+
+    reference = (
+        "Lakshminarayanan, Pritzel, Blundell: Simple and scalable predictive uncertainty, NeurIPS 2017"
+    )
+
+    def __init__(self, *, of: str | Mapping[str, Any], size: int = 5) -> None:
+        check_number("size", size, low=2, whole=True)
+        self._of, self._count = _inner(of), size
+        if not self._of.trained_here:
+            raise ParameterError(
+                f"of is '{self._of.name}', which brings its weights along, so that all would be the same; "
+                "expected a model that is trained here, such as cnn"
+            )
+
+    def trainings(self) -> Sequence[ModelSource]:
+        """Return the recipe as often as a network is trained by it."""
+        return [*self._of.trainings()] * self._count
+
+    def check(self, context: Context) -> None:
+        """Check the recipe."""
+        self._of.check(context)
+
+    def classifier(self, workload: Workload, context: Context) -> Classifier:
+        """Train each network, or find it in the cache."""
+        networks = [self._of.classifier(workload, own) for own in self._contexts(context)]
+        made = EnsembleClassifier(self.name, networks, self._count)
+        made.notes = {"members": [dict(network.notes) for network in networks]}
+        return made
+
+    def untrained(self, workload: Workload, context: Context) -> Classifier | None:
+        """Make each network with the weights that training begins with."""
+        networks = [self._of.untrained(workload, own) for own in self._contexts(context)]
+        whole = [network for network in networks if network is not None]
+        return EnsembleClassifier(self.name, whole, self._count) if len(whole) == self._count else None
+
+    def restore(self, saved: SavedClassifier) -> Classifier:
+        """Make each network again."""
+        networks = [self._of.restore(_of_part(saved, i)) for i in range(self._count)]
+        return EnsembleClassifier(self.name, networks, self._count)
+
+    def _contexts(self, context: Context) -> list[Context]:
+        seeds = [derived_seed(context.seed, "member", i + 1) for i in range(self._count)]
+        return [replace(context, seed=seed) for seed in seeds]
+
+
+def _inner(of: str | Mapping[str, Any]) -> ModelSource:
+    said: dict[str, Any] = {"name": of} if isinstance(of, str) else dict(of)
+    if not isinstance(name := said.pop("name", None), str):
+        raise ParameterError(
+            f"of is {of!r}; expected a model's name, or a mapping with a name and parameters"
+        )
+    try:
+        return cast(ModelSource, make("model", name, said))
+    except UserError as error:
+        raise type(error)(f"of: {error}") from None
+
+
+def _of_part(saved: SavedClassifier, part: int) -> SavedClassifier:
+    """Return what is known of one network."""
+    mine = f"{part} "
+    own = {key.removeprefix(mine): array for key, array in saved.state.items() if key.startswith(mine)}
+    return replace(saved, state=own)

@@ -27,6 +27,9 @@ def add_check(commands: Commands) -> None:
     check.add_argument("--junit", metavar="FILE.xml", help="write the verdicts as JUnit XML, too")
     check.add_argument("--markdown", metavar="FILE.md", help="write them as Markdown, for a job's summary")
     check.add_argument(
+        "--record", metavar="FILE.html", help="write them as a type-approval record, to print and to sign"
+    )
+    check.add_argument(
         "--undecided",
         choices=("report", "pass", "fail"),
         help="what becomes of what is undecided: exit code 3, 0 or 1 (default: what the file says)",

@@ -16,12 +16,15 @@ from farm.report.figures.curves import (
     score_curves,
 )
 from farm.report.figures.delays import DelayCurve, delay_curves
+from farm.report.figures.differing import comparison_intervals
 from farm.report.figures.heat import heat_colour, heat_map
+from farm.report.figures.lines import lines_over_levels, training_curves
 from farm.report.figures.output import FORMATS, as_svg, check_target, save
 from farm.report.figures.plane import plane
 from farm.report.figures.ranks import critical_difference
 from farm.report.figures.scores import MonitorScores, score_distributions
 from farm.report.figures.severity import severity_curves
+from farm.report.figures.spreads import means_with_spread
 from farm.report.figures.style import DARK, VARIABLES, Look
 from farm.report.figures.timeline import PlannedInterval, timeline
 from farm.report.figures.worth import specific_and_overall, trade_off, worth_against_cost
@@ -41,12 +44,15 @@ __all__ = [
     "along_stream",
     "as_svg",
     "check_target",
+    "comparison_intervals",
     "confusion",
     "critical_difference",
     "delay_curves",
     "heat_colour",
     "heat_map",
+    "lines_over_levels",
     "mean_accuracies",
+    "means_with_spread",
     "optimism_gaps",
     "plane",
     "precision_recall",
@@ -60,5 +66,6 @@ __all__ = [
     "specific_and_overall",
     "timeline",
     "trade_off",
+    "training_curves",
     "worth_against_cost",
 ]

@@ -137,4 +137,4 @@ def _trained(recipe: str | Mapping[str, Any], context: FaultContext) -> Classifi
     source = cast(ModelSource, make("model", parameters.pop("name"), parameters))
     if context.base.untrained:
         return source.untrained(context.workload, context.base) or context.classifier
-    return source.classifier(context.workload, context.base)
+    return context.trained(source)

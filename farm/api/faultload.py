@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,9 +19,9 @@ from farm.api.arrays import (
     check_images,
     check_labels,
 )
-from farm.api.classifier import Classifier
+from farm.api.classifier import Classifier, ModelSource
 from farm.api.component import Component
-from farm.api.context import Context
+from farm.api.context import Context, NoCache
 from farm.api.data import OODImages, Split, Workload
 from farm.api.randomness import DrawKeys, PerInstance
 from farm.errors import ComponentFailure, DataError, Failure, ParameterError, UserError, one_line
@@ -66,6 +66,16 @@ class FaultContext:
     """Loads images of another workload by its specification (a name, or a mapping with a name and parameters)
     and the split that is asked for: `test` is all there is, where no test split is laid out."""
     base: Context
+    train: Callable[[ModelSource, int], Classifier] | None = None
+    """Trains a model on the workload by a seed, once for all that ask for the same; None: each time anew."""
+
+    def trained(self, source: ModelSource, seed: int | None = None) -> Classifier:
+        """Return a classifier of the fault's own, trained by a seed, or by the experiment's."""
+        own = self.base.seed if seed is None else seed
+        if self.train is not None:
+            return self.train(source, own)
+        # A model's own key does not tell its parameters.
+        return source.classifier(self.workload, replace(self.base, seed=own, cache=NoCache()))
 
     def every_instance(self, category: Category, *, keeps_meaning: bool = True) -> FaultTargets:
         """Choose all instances of the split, with their labels or, where no meaning is left, with -1."""

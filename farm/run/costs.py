@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from farm.api import ModelSource, NetworkSource, OwnNetwork, Workload, WorkloadSource
 from farm.config.experiment import Experiment
-from farm.config.specs import ComponentSpec
-from farm.errors import FarmError, one_line
+from farm.config.specs import ComponentSpec, FaultSpec
+from farm.errors import ExperimentError, FarmError, one_line
 from farm.run.builder import make_named
 from farm.run.networks import source_of_network
 from farm.run.testbed import Testbed
@@ -64,6 +64,15 @@ class Costs:
         values = int(np.prod(found.shape))
         return SetSize(len(found.train), len(found.validation), len(found.test), values)
 
+    def open_ood(self, spec: ComponentSpec, experiment: Experiment) -> None:
+        """Open a set that serves as OOD images alone, so that it is told where it is not there."""
+        workload = self._workload(experiment.workload, experiment)
+        if workload is not None:
+            title = spec.alias or str(spec.parameters.get("title") or spec.name)
+            source: WorkloadSource = make_named("workload", spec)
+            make = partial(self._bed(experiment).ood_images, source, beside=workload)
+            self._once(f"{_said(spec)} as OOD images", title, make, self.not_there)
+
     def network(self, experiment: Experiment, need: OwnNetwork | None = None) -> NetworkCost | None:
         """Measure a network that monitors ask for on an experiment's workload, or else its classifier.
 
@@ -79,6 +88,44 @@ class Costs:
         title = own.title if own else f"model '{source.name}'"
         found: NetworkCost | None = self._once(
             key, title, lambda: _measured(source, workload, experiment, self._bed(experiment)), self.unknown
+        )
+        return found
+
+    def trainings(self, experiment: Experiment) -> list[NetworkCost | None]:
+        """Measure the networks that are trained for an experiment's classifier: several of an ensemble."""
+        workload, source = self._workload(experiment.workload, experiment), self._recipe(experiment, None)
+        if not isinstance(source, ModelSource):
+            return []
+        if workload is None:
+            return [None for _ in source.trainings()]
+        found: list[NetworkCost | None] = []
+        for one in source.trainings():
+            key = f"training of {one.recipe} on {_said(experiment.workload)}"
+            make = partial(_measured, one, workload, experiment, self._bed(experiment))
+            found.append(self._once(key, f"model '{one.name}'", make, self.unknown))
+        return found
+
+    def fault_training(self, fault: FaultSpec, experiment: Experiment) -> float | None:
+        """Return the seconds that a faultload which is trained takes at the most, as it tells untrained.
+
+        0 of one that is not trained.
+        """
+        workload = self._workload(experiment.workload, experiment)
+        source = self._recipe(experiment, None)
+        if workload is None or not isinstance(source, ModelSource):
+            return None
+
+        def seconds() -> float:
+            bed = self._bed(experiment)
+            classifier = bed.untrained(source, workload)
+            if classifier is None:
+                raise ExperimentError("its classifier cannot be made untrained")
+            told = bed.fault_notes(fault, workload, classifier).get("seconds", 0.0)
+            return float(told) if isinstance(told, int | float) else 0.0
+
+        title = f"faultload '{fault.alias or fault.name}'"
+        found: float | None = self._once(
+            f"{_said(fault)} on {_said(experiment.workload)}", title, seconds, self.unknown
         )
         return found
 

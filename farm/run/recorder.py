@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from farm import registry
-from farm.api import FAULT_MEASURES, VALIDATION_FAULT, Monitor, Workload
+from farm.api import FAULT_MEASURES, NO_ANSWER, VALIDATION_FAULT, Monitor, Workload
 from farm.errors import one_line, pass_on_ctrl_c
+from farm.measures.calibration import brier_of, sums_of_squares
 from farm.run.data_card import data_card
 from farm.run.system import Step, SystemUnderTest
 from farm.store import provenance
@@ -28,6 +29,8 @@ _INSTANCE_TYPES: Mapping[str, type] = {
     "label": np.int64,
     "predicted": np.int64,
     "confidence": np.float64,
+    "label_probability": np.float64,
+    "brier": np.float64,
     "is_ood": np.bool_,
     "category": np.str_,
     "faultload": np.str_,
@@ -108,6 +111,9 @@ class Recorder:
             label=batch.labels,
             predicted=seen.predicted,
             confidence=seen.confidence,
+            # What follows from these is computed of all at once, when the run is over.
+            label_probability=seen.probabilities[np.arange(n), batch.labels],
+            brier=sums_of_squares(seen.probabilities),
             is_ood=batch.is_ood,
             category=batch.category,
             faultload=batch.faultload,
@@ -135,6 +141,9 @@ class Recorder:
         instances = self._instances.frame()
         for column in ("category", "faultload"):
             instances[column] = instances[column].where(instances[column] != "", None)
+        known = instances["label_probability"].where(instances["label"] != NO_ANSWER)
+        instances["label_probability"] = known
+        instances["brier"] = brier_of(instances["brier"].to_numpy(), known.to_numpy())
         whole = [table.frame() for name, table in self._alarms.items() if name not in set(failed)]
         alarms = pd.concat([_Columns(_ALARM_TYPES).frame(), *whole], ignore_index=True)
         layers = {layer: np.concatenate(parts) for layer, parts in self._layers.items()}
@@ -166,6 +175,7 @@ def run_record(
         "classifier": {
             "name": classifier.name,
             "recipe": classifier.recipe,
+            "trained_here": classifier.trained_here,
             "digest": classifier.digest,
             "engine": classifier.engine.record(),
             "nbytes": classifier.nbytes,

@@ -19,6 +19,7 @@ import numpy as np
 
 from farm.api import (
     AUTO,
+    JSON,
     Cache,
     CalibrationRule,
     Classifier,
@@ -178,7 +179,7 @@ class Testbed:
         if self._kept is not None:
             task = {"workload": workload.content_hash, "of": [workload.name, workload.recipe]}
         classifier = self._once("model", recipe, task, make)
-        classifier.recipe = recipe.recipe
+        classifier.recipe, classifier.trained_here = recipe.recipe, recipe.trained_here
         self._sources[id(classifier)] = ref(classifier), recipe
         return classifier
 
@@ -399,14 +400,29 @@ class Testbed:
             self.progress.note(made.shortened)
         return made
 
+    def fault_notes(
+        self, fault: AskedFault, workload: Workload, classifier: Classifier
+    ) -> Mapping[str, JSON]:
+        """Prepare a faultload for the test split, and return what it notes of that."""
+        return self._fault(planned_fault(fault), workload, classifier).targets.notes
+
     def _fault(
         self, planned: PlannedFault, workload: Workload, classifier: Classifier, split: Split | None = None
     ) -> Fault:
         """Prepare a faultload for the test split, or another one."""
         ood_images = partial(self.ood_images, beside=workload)
-        context = FaultContext(workload, split or workload.test, classifier, ood_images, self.context)
+        context = FaultContext(
+            workload,
+            split or workload.test,
+            classifier,
+            ood_images,
+            self.context,
+            partial(self._own_model, workload),
+        )
+        # In the keys of what it keeps are its code and parameters; what it makes of instances has both.
+        kept = replace(self.context, cache=self._cache_of(planned.rule, workload))
         with limited_threads(self.context.threads):
-            targets = planned.rule.prepare(context)
+            targets = planned.rule.prepare(replace(context, base=kept))
         return Fault(
             planned.rule,
             targets,
@@ -503,12 +519,18 @@ class Testbed:
             self.progress.note(f"no pictures are kept: {one_line(error)}")
             return readouts
 
-    def _cache_of(self, source: ModelSource | NetworkSource, workload: Workload) -> Cache:
+    def _own_model(self, workload: Workload, source: ModelSource, seed: int) -> Classifier:
+        """Train a fault's own model."""
+        return self.with_seed(seed).classifier(source, workload)
+
+    def _cache_of(self, source: ModelSource | NetworkSource | Faultload, workload: Workload) -> Cache:
         """Return the cache of what is made of a recipe on a workload."""
         cache = self.context.cache
         if not isinstance(cache, DiskCache):
             return cache
-        kind: Kind = "model" if isinstance(source, ModelSource) else "network"
+        kind: Kind = "network"
+        if not isinstance(source, NetworkSource):
+            kind = "model" if isinstance(source, ModelSource) else "faultload"
         return ComponentCache(kind, source, self.context, cache, data=workload.recipe)
 
     def network(self, source: NetworkSource, workload: Workload) -> Network:

@@ -21,6 +21,7 @@ from farm.api import (
 )
 from farm.errors import ParameterError, RequirementError
 from farm.run.testbed import Testbed
+from farm.store.cache import DiskCache
 from faultloads._attack import Attack
 from faultloads.adversarial import Fgsm, Pgd
 from faultloads.deepfool import DeepFool
@@ -395,3 +396,12 @@ def test_an_unknown_parameter_of_the_surrogate_is_told(small):
     fault = registry.faultload("faultloads.adversarial:Fgsm", surrogate={"name": "lenet", "epoch": 1})
     with refused(ParameterError):
         fault.prepare(FaultContext(small.workload, small.workload.test, small.classifier, None, Context()))
+
+
+def test_surrogates_of_one_model_with_other_parameters_are_other_networks(tmp_path) -> None:
+    bed = Testbed(cache=DiskCache(tmp_path))
+    workload = bed.workload({"name": "digits", "size": 16, "channels": 1})
+    target = bed.classifier({"name": "cnn", "epochs": 1, "filters": 4}, workload)
+    surrogates = [{"name": "cnn", "epochs": 1, "filters": filters} for filters in (2, 3)]
+    notes = [bed.fault_notes(Fgsm(surrogate=one), workload, target) for one in surrogates]
+    assert len({each["attacked_digest"] for each in notes}) == 2

@@ -33,6 +33,7 @@ NEW_IN_EVERY_FRAME = {
 }
 FOR_A_TRACK = {
     *("colour-swap", "mixed-halves", "novelty", "pure-noise", "shuffled-pixels", "swirl", "textures"),
+    *("gan-lee", "gan-sricharan"),
 }
 FEW_OUTCOMES = {"colour-swap", "dropped-channel"}
 """Faults that draw one of so few that two draws meet."""

@@ -80,6 +80,22 @@ def residual_small(folder: Path) -> dict[str, Any]:
     return {"name": "residual-small", "epochs": 1, "width": 4}
 
 
+def cnn(folder: Path) -> dict[str, Any]:
+    return {"name": "cnn", "epochs": 1, "filters": 4}
+
+
+def mc_dropout(folder: Path) -> dict[str, Any]:
+    return {"name": "mc-dropout", "of": {**cnn(folder), "dropout": 0.5}, "passes": 3}
+
+
+def ensemble(folder: Path) -> dict[str, Any]:
+    return {"name": "ensemble", "of": cnn(folder), "size": 2}
+
+
+def four_convolutions(folder: Path) -> dict[str, Any]:
+    return {"name": "four-convolutions", "epochs": 1, "width": 4}
+
+
 def vgg16(folder: Path) -> dict[str, Any]:
     return of_torchvision("vgg16")
 
@@ -167,8 +183,12 @@ MAKERS: tuple[Callable[[Path], dict[str, Any]], ...] = (
     lenet,
     vgg_small,
     residual_small,
+    cnn,
+    mc_dropout,
+    ensemble,
     vgg16,
     resnet50,
+    four_convolutions,
     module,
     function,
     exported,

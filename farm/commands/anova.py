@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from farm.commands.loading import loaded
-from farm.comparing.measures import Measured, measured
+from farm.comparing.measures import CLASSIFIER, Measured, measured
 from farm.comparing.sets import benchmark_sets
 from farm.errors import ExperimentError, suggestion
 from farm.report.anova import render_anova
@@ -22,8 +22,8 @@ from farm.store.readouts import Readouts
 
 KEY = ("workload", "classifier", "faultload", "category", "severity")
 FACTORS = ("monitor", *KEY)
-USUAL = ("monitor", "faultload")
-"""The factors where none is asked for."""
+USUAL, OF_CLASSIFIER = ("monitor", "faultload"), ("classifier", "faultload")
+"""The factors where none is asked for, of a measure of monitors and of one of the classifier."""
 SET = "benchmark set"
 
 
@@ -33,15 +33,24 @@ def anova(options: argparse.Namespace) -> int:
         if name not in FACTORS:
             raise ExperimentError(f"--factor '{name}' is not known; {suggestion(name, FACTORS)}")
     measure = measured(options.measure)
+    usual = OF_CLASSIFIER if measure.of_classifier else USUAL
+    if measure.of_classifier and (options.monitor or "monitor" in options.factor):
+        option = "--monitor" if options.monitor else "--factor 'monitor'"
+        raise ExperimentError(
+            f"{option}: {measure.name} is the same whatever the monitor; leave it out: the factors are "
+            f"{', '.join(KEY)}"
+        )
     runs = loaded(options.runs)
     table, left_out = table_of(runs, measure, options.monitor)
+    if table.empty and left_out:
+        raise ExperimentError(f"no analysis of {measure.name}: {left_out[0]}")
     factors = options.factor
     if not factors:
         # A log that names no faults, or no monitors, still tells what the others do.
-        factors = [name for name in USUAL if table[name].nunique() > 1] or [*USUAL]
+        factors = [name for name in usual if table[name].nunique() > 1] or [*usual]
         left_out += [
             f"{name} is no factor: there is one only, '{table[name].iloc[0]}'"
-            for name in USUAL
+            for name in usual
             if name not in factors
         ]
     found = analysed(
@@ -78,11 +87,15 @@ def blocks_of(table: pd.DataFrame) -> str:
 def table_of(
     runs: Sequence[Readouts], measure: Measured, only: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return one row a monitor, set and run; monitors without a value on some set are left out, and named."""
+    """Return one row a monitor, set and run; monitors without a value on some set are left out, and named.
+
+    A measure of the classifier has one row a set and run, however many monitors there are.
+    """
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     for one in benchmark_sets(runs, measure):
-        for stream, records in zip(one.streams, one.records, strict=True):
+        by_run = [{CLASSIFIER: each} for each in one.alone] if measure.of_classifier else one.records
+        for stream, records in zip(one.streams, by_run, strict=True):
             ran = {SET: one.name, "run": stream.run, "seed": runs[stream.run].run.get("seed")}
             for monitor, record in records.items():
                 if only and monitor not in only:

@@ -152,6 +152,11 @@ def compare_runs(
     odin is worse (p = 0.001).
     """
     what = measured(measure)
+    if what.of_classifier:
+        raise ExperimentError(
+            f"--measure '{measure}' is the same whatever the monitor, so that none is better; `farm anova` "
+            "tells what it depends on, and `farm check` holds it to a bound"
+        )
     if false_alarms is not None:
         runs = [at_false_alarms(run, false_alarms) for run in runs]
     for option, value, known in (("--by", by, BY), ("--undefined", undefined, CONVENTIONS)):

@@ -15,17 +15,23 @@ from typing import TypeAlias
 
 import numpy as np
 
-from farm.api.arrays import FloatArray, IntArray
-from farm.comparing.measures import Measured, measured
+from farm.api.arrays import BoolArray, FloatArray, IntArray
+from farm.comparing.measures import ACCURACY, CLASSIFIER, Measured, measured
 from farm.comparing.sets import BenchmarkSet
 from farm.errors import ParameterError
 from farm.judging import Judgement, VerdictTable
-from farm.measures.many import MANY, OF_DECISIONS, flagged
+from farm.measures.calibration import MOST_BRIER
+from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
+from farm.measures.many import MANY, OF_DECISIONS, accuracy, brier, flagged
 from farm.statistics.bootstrap import Column
 from farm.statistics.bounds import Drawn, Form, SideTracks
 from farm.statistics.resampling import Resampling, areas_by_weight
 
 AUROC, ALARM_RATE = "auroc", "alarm_rate"
+AREAS = (AUROC, CONFIDENCE_AUROC)
+"""What is a share of pairs, and no sum over instances."""
+BRIER = "classifier_brier"
+"""What both Brier scores are computed of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +83,40 @@ Block: TypeAlias = Mapping[tuple[str, str], list[Drawn]]
 """Of some draws, by task and monitor, what was drawn of each side."""
 
 
+class RankedInstances:
+    """Instances that scores should part: OOD from ID ones, or wrong predictions from right ones.
+
+    Parameters
+    ----------
+    scores
+        By monitor; higher should be those of which `flagged` is true.
+    code
+        The number of each instance's track.
+    """
+
+    def __init__(self, scores: Mapping[str, FloatArray], flagged: BoolArray, code: IntArray) -> None:
+        self.scores, self.flagged = scores, flagged
+        self.sides = [SideTracks.of(rows, code) for rows in (~flagged, flagged)]
+        self._areas = {name: areas_by_weight(own, flagged, code) for name, own in scores.items()}
+
+    @classmethod
+    def of(
+        cls, stream: VerdictTable, alone: Resampling, name: str, monitors: Sequence[str]
+    ) -> RankedInstances:
+        """Take those of a stream, or of the classifier's confidence those that have a right answer."""
+        if name == AUROC:
+            return cls({m: scores_of(stream, m) for m in monitors}, stream.is_ood, alone.code)
+        rows = stream.answered
+        doubt = dict.fromkeys(monitors, -confidence_of(stream))
+        return cls(doubt, stream.should_cancel[rows], alone.code[rows])
+
+    def drawn(self, weights: FloatArray) -> dict[str, list[Drawn]]:
+        """Draw the areas, by monitor; side by side there is the same one beside the number of instances."""
+        n = [weights[:, side.groups] @ side.sizes for side in self.sides]
+        areas = {monitor: area(weights) for monitor, area in self._areas.items()}
+        return {monitor: [Drawn(own, area) for own in n] for monitor, area in areas.items()}
+
+
 class StreamCounts:
     """One stream's instances counted by track, for all measures and monitors at once: a draw is one product.
 
@@ -85,23 +125,30 @@ class StreamCounts:
     stream, alone
         A stream and its tracks.
     columns
-        Measures and monitors; a measure is `auroc`, or one that follows from decisions.
+        Measures and monitors; a measure is one of `AREAS`, or follows from decisions or from the classifier's
+        own predictions.
     """
 
     def __init__(self, stream: VerdictTable, alone: Resampling, columns: Sequence[Column]) -> None:
         self.sides = [
             SideTracks.of(rows, alone.code) for rows in (~stream.is_ood, stream.is_ood) if rows.any()
         ]
-        self.forms: dict[str, Form] = {name: form_by_name(name) for name, _ in columns if name != AUROC}
-        self._places = {name: i for i, name in enumerate(dict.fromkeys(m for _, m in columns))}
-        self._by_task: dict[str, list[FloatArray]] = {}
-        for task in dict.fromkeys(map(task_of, self.forms)):
-            kinds = [kinds_of(task, stream.said[monitor]) for monitor in self._places]
-            self._by_task[task] = [
-                np.hstack([side.counts(each, n_kinds(task)) for each in kinds]) for side in self.sides
-            ]
-        self.scores = {m: scores_of(stream, m) for name, m in columns if name == AUROC}
-        self._areas = [areas_by_weight(scores, stream.is_ood, alone) for scores in self.scores.values()]
+        self.forms: dict[str, Form] = {
+            name: form_by_name(name, stream.classifier_classes) for name, _ in columns if name not in AREAS
+        }
+        self._places: dict[str, dict[str, int]] = {task_of(name): {} for name in self.forms}
+        for name, monitor in columns:
+            if name in self.forms:
+                places = self._places[task_of(name)]
+                places.setdefault(monitor, len(places))
+        self._by_task = {
+            task: [np.hstack([_counts(side, stream, task, m) for m in places]) for side in self.sides]
+            for task, places in self._places.items()
+        }
+        asked = {area: [m for name, m in columns if name == area] for area in AREAS}
+        self.ranked = {
+            area: RankedInstances.of(stream, alone, area, own) for area, own in asked.items() if own
+        }
 
     def bundled(self, bundle: IntArray) -> StreamCounts:
         """Return the counts of bundles, which have a weight each; `bundle` is that of each track."""
@@ -119,22 +166,21 @@ class StreamCounts:
 
     def by_kind(self, task: str, monitor: str) -> list[FloatArray]:
         """Return how many instances of each kind the tracks have, side by side."""
-        kinds, place = n_kinds(task), self._places[monitor]
+        kinds, place = n_kinds(task), self._places[task][monitor]
         return [counts[:, kinds * place : kinds * (place + 1)] for counts in self._by_task[task]]
 
     def drawn(self, weights: FloatArray) -> Block:
         """Draw what measures are of; a column of weights is one of the stream's tracks."""
         block: dict[tuple[str, str], list[Drawn]] = {}
-        areas = [area(weights) for area in self._areas]
+        for name, ranked in self.ranked.items():
+            block |= {(name, monitor): drawn for monitor, drawn in ranked.drawn(weights).items()}
         for number, side in enumerate(self.sides):
             own = weights[:, side.groups]
             n = own @ side.sizes
             for task, by_side in self._by_task.items():
                 counts = (own @ by_side[number]).reshape(len(own), -1, n_kinds(task))
-                for monitor, place in self._places.items():
+                for monitor, place in self._places[task].items():
                     block.setdefault((task, monitor), []).append(Drawn(n, counts[:, place]))
-            for monitor, area in zip(self.scores, areas, strict=True):
-                block.setdefault((AUROC, monitor), []).append(Drawn(n, area))
         return block
 
     def values(self, column: Column, block: Block) -> FloatArray:
@@ -144,7 +190,7 @@ class StreamCounts:
         """
         name, monitor = column
         drawn = block[task_of(name), monitor]
-        if name == AUROC:
+        if name in AREAS:
             return drawn[0].of
         counts = np.zeros_like(drawn[0].of)
         for side, each in zip(self.sides, drawn, strict=True):
@@ -156,12 +202,45 @@ def task_of(name: str) -> str:
     """Name what a measure is computed of: outcomes of a task, or decisions, or scores."""
     if name == ALARM_RATE:
         return "specific"  # it is counted of alarms, and not of what was cancelled
-    return AUROC if name == AUROC else name.rpartition(".")[0]
+    if name in (BRIER_MEAN, BRIER_SUM):
+        return BRIER
+    return name if name in (*AREAS, ACCURACY) else name.rpartition(".")[0]
 
 
 def n_kinds(task: str) -> int:
-    """Return of how many kinds instances are: outcomes of a task, or what became of decisions."""
-    return 4 if task else 6
+    """Return of how many kinds instances are: outcomes of a task, or what became of decisions.
+
+    Predictions of the classifier's own are right or wrong.
+    """
+    return {"": 6, ACCURACY: 2, BRIER: 3}.get(task, 4)
+
+
+def totals(stream: VerdictTable, task: str, monitor: str) -> FloatArray:
+    """Return how many instances of a stream are of each kind."""
+    if task == BRIER:
+        return np.asarray(brier_parts(stream).sum(axis=0))
+    return np.bincount(_kinds_in(stream, task, monitor), minlength=n_kinds(task)).astype(np.float64)
+
+
+def _counts(side: SideTracks, stream: VerdictTable, task: str, monitor: str) -> FloatArray:
+    """Return how many instances of each kind the tracks of a side have."""
+    if task == BRIER:
+        return side.sums(brier_parts(stream))
+    return side.counts(_kinds_in(stream, task, monitor), n_kinds(task))
+
+
+def _kinds_in(stream: VerdictTable, task: str, monitor: str) -> IntArray:
+    if task == ACCURACY:
+        return stream.should_cancel.astype(np.int64)
+    return kinds_of(task, stream.said[monitor])
+
+
+def brier_parts(stream: VerdictTable) -> FloatArray:
+    """Return in which parts each instance has the best and the worst Brier score; or that it has none."""
+    if stream.brier is None:
+        raise ParameterError(f"bounds: {CLASSIFIER} has no Brier scores; expected one for each instance")
+    worst = np.clip(np.where(stream.answered, stream.brier, 0.0) / MOST_BRIER, 0.0, 1.0)
+    return np.column_stack([stream.answered - worst, worst, ~stream.answered])
 
 
 def kinds_of(task: str, judged: Judgement) -> IntArray:
@@ -174,11 +253,18 @@ def kinds_of(task: str, judged: Judgement) -> IntArray:
 def form_of(measure: Measured) -> Form | None:
     """Return what makes a measure of counts; None where it does not follow from them."""
     task, _, name = measure.name.rpartition(".")
-    if name == ALARM_RATE:
-        return flagged
+    if name in _FORMS:
+        return _FORMS[name]
     if task:
         return MANY[name]
     return partial(_of_consequences, OF_DECISIONS[name]) if name in OF_DECISIONS else None
+
+
+_FORMS: Mapping[str, Form] = {ALARM_RATE: flagged, ACCURACY: accuracy, BRIER_SUM: brier}
+
+
+def _a_class(n_classes: int, parts: FloatArray) -> FloatArray:
+    return brier(parts) / n_classes
 
 
 _SUMS = np.array([[1.0, 0, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]])
@@ -189,11 +275,23 @@ def _of_consequences(form: Form, counts: FloatArray) -> FloatArray:
     return form(counts @ _SUMS)
 
 
-def form_by_name(name: str) -> Form:
-    """Return what makes a measure of counts; one that does not follow from them is refused."""
+def form_by_name(name: str, n_classes: int | None = None) -> Form:
+    """Return what makes a measure of counts; one that does not follow from them is refused.
+
+    The classifier tells so many classes apart, where that is known.
+    """
+    if name == BRIER_MEAN and n_classes:
+        return partial(_a_class, n_classes)
     if (form := form_of(measured(name))) is None:
         raise ParameterError(f"bounds: measure '{name}'; expected {AUROC}, or what follows from decisions")
     return form
+
+
+def confidence_of(stream: VerdictTable) -> FloatArray:
+    """Return how sure the classifier was of each instance that has a right answer."""
+    if stream.confidence is None:
+        raise ParameterError(f"bounds: {CLASSIFIER} has no confidence; expected one for each instance")
+    return stream.confidence[stream.answered]
 
 
 def scores_of(stream: VerdictTable, monitor: str) -> FloatArray:

@@ -9,6 +9,10 @@ from typing import Any
 from farm.errors import ExperimentError, suggestion
 from farm.judging.record import RANKED
 from farm.measures import Measure, undefined
+from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
+
+CLASSIFIER = "the classifier"
+"""What stands in a monitor's place where a measure is not of monitors."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,11 @@ class Measured:
     def along_time(self) -> bool:
         """Whether it is of the onsets or the quiet instances of whole streams."""
         return self.name in ALONG_TIME
+
+    @property
+    def of_classifier(self) -> bool:
+        """Whether it is the classifier's own, the same whatever the monitor."""
+        return self.name in OF_CLASSIFIER
 
     @property
     def depends_on_share(self) -> bool:
@@ -93,9 +102,19 @@ ALONG_TIME: Mapping[str, str] = {
 """What streams in which faults begin can be compared by, with its place in a record; lower is better."""
 
 
+ACCURACY = "classifier_accuracy"
+OF_CLASSIFIER: Mapping[str, bool] = {
+    ACCURACY: True,
+    BRIER_MEAN: False,
+    BRIER_SUM: False,
+    CONFIDENCE_AUROC: True,
+}
+"""What the classifier itself is worth, and whether higher is better: no monitor has a part in it."""
+
+
 def measured(name: str) -> Measured:
     """Find a measure by its name."""
-    known = {**MEASURES, **dict.fromkeys(ALONG_TIME, False)}
+    known = {**MEASURES, **dict.fromkeys(ALONG_TIME, False), **OF_CLASSIFIER}
     if name not in known:
         raise ExperimentError(f"--measure '{name}' is not known; {suggestion(name, known)}")
     return Measured(name, known[name])

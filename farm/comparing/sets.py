@@ -49,6 +49,8 @@ class BenchmarkSet:
     """A run's instances: all ID ones, and the OOD ones of this fault."""
     whole: list[StreamPart] = field(default_factory=list, compare=False)
     """The same runs with their whole streams, for what is measured along time."""
+    alone: list[Mapping[str, Any]] = field(default_factory=list, compare=False)
+    """A run's record of the perfect monitor, run by run: it tells what the classifier itself is worth."""
 
     @property
     def name(self) -> str:
@@ -115,7 +117,8 @@ def sets_of(runs: Sequence[JudgedRun], *, recorded: bool = True) -> list[Benchma
         runs, names(runs, "workload"), names(runs, "classifier"), strict=True
     ):
         records = run.points if recorded else []
-        ranked = [r for r in records if r["part"] == "all" and r["ranked"] and r["monitor"] != ORACLE]
+        whole = [r for r in records if r["part"] == "all"]
+        ranked = [r for r in whole if r["ranked"] and r["monitor"] != ORACLE]
         for part in run.parts:
             if part.name == "all":
                 words = UNKNOWN if run.why_no_ood else fault_words(part)
@@ -126,6 +129,7 @@ def sets_of(runs: Sequence[JudgedRun], *, recorded: bool = True) -> list[Benchma
                 found = sets.setdefault(made, made)
                 if recorded:
                     found.records.append({r["monitor"]: r for r in ranked if _is_of(r, part.group)})
+                    found.alone.extend(r for r in whole if r["monitor"] == ORACLE and _is_of(r, part.group))
                 found.streams.append(run.table.take(run.table.partition.rows(part)))
                 found.whole.append(StreamPart(run, part, workload))
     _check_names(list(sets))

@@ -15,6 +15,10 @@ and MCC (8 to 1000 tracks a side, of 1 to 30 instances that resemble each other;
 95 % held in 94 to 100 % of the streams, and as often in 8 settings of AUROC (300 streams each): in all where
 near 1.
 
+So is a classifier's own accuracy bounded, and the AUROC of its confidence, with its wrong predictions in the
+place of OOD instances. Of a Brier score, which is bounded and no rate, the unseen track has the worst value
+there is, or the best: scores that are all small tell nothing of how bad the next may be.
+
 References
 ----------
 D. B. Rubin, "The Bayesian bootstrap", The Annals of Statistics 9 (1981). N. Gaffke, "Three test statistics
@@ -31,7 +35,7 @@ import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.comparing import BenchmarkSet
-from farm.comparing.joint_tracks import AUROC, JointTracks, StreamTracks, task_of
+from farm.comparing.joint_tracks import AREAS, JointTracks, StreamTracks, task_of
 from farm.gate.measures import GATED
 from farm.gate.tables import StreamTables
 from farm.measures import Bounded, Measure
@@ -98,7 +102,7 @@ def redrawn(
     tables = [tables_of(each, asked) for each in joint.streams]
     trials = {column: counts for column in asked if exact and (counts := _trials(column, tables)) is not None}
     bundled = None
-    if n_tracks > MOST_DRAWN and tables_of is StreamTables and all(name != AUROC for name, _ in asked):
+    if n_tracks > MOST_DRAWN and tables_of is StreamTables and all(name not in AREAS for name, _ in asked):
         bundle = bundles(n_tracks)
         bundled = [
             own.counts.bundled(bundle[each.own]) for each, own in zip(joint.streams, tables, strict=True)

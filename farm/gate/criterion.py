@@ -263,7 +263,12 @@ def _of_margin(criterion: Criterion) -> Iterator[str]:
     ):
         yield "beside a baseline, expected 'not worse than' it 'by' a margin, and no bound"
         return
-    if known.kind not in PAIRED:
+    if not known.of_monitors:
+        yield (
+            f"{criterion.quantity} cannot be compared with a baseline, which keeps what monitors said; "
+            "expected a bound"
+        )
+    elif known.kind not in PAIRED:
         yield (
             f"{criterion.quantity} cannot be compared with a baseline, which keeps alarms and decisions, and "
             "no scores or times; expected a bound"

@@ -22,6 +22,8 @@ from farm.gate.observed import Size, counts_of, mean_over, size_of
 from farm.gate.scanner import name_words
 from farm.gate.selected import Selected
 from farm.measures import Bounded, Measure, undefined
+from farm.measures.calibration import MOST_BRIER
+from farm.measures.certainty import BRIER_MEAN, BRIER_SUM
 from farm.statistics.bootstrap import Column
 from farm.statistics.resolution import REPLICATES
 
@@ -148,9 +150,22 @@ def evidence(selected: Selected, criterion: Criterion, monitor: str, drawing: Dr
             return size_evidence(selected, criterion, monitor)
         case "false_alarms":
             return _false_alarms(selected, criterion, monitor, drawing)
+        case "brier" if why := _beyond_brier(selected, criterion):
+            raise criterion.error(why)
         case _:
             column = (criterion.measure, monitor)
             return drawing.evidence(selected.name, selected.sets, column, criterion)
+
+
+def _beyond_brier(selected: Selected, criterion: Criterion) -> str:
+    """Say that a bound of a mean over classes is beyond what any classifier of so many has, if it is."""
+    n = min(each.stream.classifier_classes or 0 for each in selected.streams)
+    if criterion.measure != BRIER_MEAN or criterion.bound is None or criterion.bound < MOST_BRIER / n:
+        return ""
+    return (
+        f"it can never fail: with {n} classes {BRIER_MEAN} is from 0 to {MOST_BRIER / n:.3g}; "
+        f"{BRIER_SUM}, which does not divide by their number, is from 0 to {MOST_BRIER:g}"
+    )
 
 
 def refuse(criterion: Criterion) -> None:

@@ -13,10 +13,10 @@ from decimal import Decimal
 import numpy as np
 
 from farm.api.arrays import BoolArray, IntArray
+from farm.comparing.measures import CLASSIFIER
 from farm.gate.binomial import Trials, as_trials, quantile_bounds
 from farm.gate.criterion import Criterion
 from farm.gate.demand import Demand, Evidence
-from farm.gate.measures import CLASSIFIER
 from farm.gate.selected import Selected
 from farm.judging import VerdictTable
 from farm.measures import Measure

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from farm.comparing.measures import MEASURES, measured
+from farm.comparing.measures import ACCURACY, MEASURES, OF_CLASSIFIER, measured
 from farm.errors import suggestion
+from farm.measures.calibration import MOST_BRIER
+from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
 
 Kind: TypeAlias = Literal[
     "rate",
@@ -17,6 +19,7 @@ Kind: TypeAlias = Literal[
     "mcc",
     "f1",
     "auroc",
+    "brier",
     "ranking",
     "multiclass",
     "time",
@@ -32,6 +35,9 @@ Need: TypeAlias = Literal[
     "labels",
     "answers",
     "scores",
+    "confidence",
+    "brier",
+    "classes",
     "reference",
     "monitor_times",
     "classifier_times",
@@ -46,10 +52,8 @@ ALONG_TIME: tuple[Kind, ...] = ("delay", "misses", "false_alarms")
 """What is measured along whole streams, in their order."""
 PAIRED: tuple[Kind, ...] = ("rate", "mcc", "f1")
 """What follows from alarms and decisions alone, all that a baseline keeps of each instance."""
-DRAWN: tuple[Kind, ...] = (*PAIRED, "auroc")
+DRAWN: tuple[Kind, ...] = (*PAIRED, "auroc", "brier")
 """What is bounded by draws of tracks."""
-CLASSIFIER = "the classifier"
-"""What stands in a monitor's place where a measure is not of monitors."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class Gated:
     needs: frozenset[Need] = frozenset()
     measured: bool = False
     """Whether it is read off rather than inferred: only then can a value at the best end be shown."""
+    of_monitors: bool = True
+    """Whether each monitor has its own value; else it is the classifier's."""
 
     @property
     def best(self) -> float:
@@ -86,17 +92,12 @@ class Gated:
     @property
     def is_share(self) -> bool:
         """Whether its values can be told in per cent."""
-        return (self.lowest, self.highest) == (0.0, 1.0)
+        return self.kind != "brier" and (self.lowest, self.highest) == (0.0, 1.0)
 
     @property
     def is_distribution(self) -> bool:
         """Whether a criterion must say which of its values is meant, such as `p99`."""
         return self.kind in ("time", "delay")
-
-    @property
-    def of_monitors(self) -> bool:
-        """Whether each monitor has its own value."""
-        return "classifier_times" not in self.needs
 
     @property
     def sides(self) -> list[Side]:
@@ -143,6 +144,9 @@ _KINDS: Mapping[str, Kind] = {
     "mcc": "mcc",
     "weighted_f1": "f1",
     "auroc": "auroc",
+    CONFIDENCE_AUROC: "auroc",
+    BRIER_MEAN: "brier",
+    BRIER_SUM: "brier",
     "aupr": "ranking",
     "fpr_at_95_tpr": "ranking",
     "system_mcc": "multiclass",
@@ -165,31 +169,40 @@ _NEEDS: Mapping[str, tuple[Need, ...]] = {
     "system_mcc": ("answers",),
     "accepted_accuracy": ("answers",),
     "availability_cost": ("answers",),
+    ACCURACY: ("answers",),
+    BRIER_MEAN: ("answers", "brier", "classes"),
+    BRIER_SUM: ("answers", "brier"),
+    CONFIDENCE_AUROC: ("answers", "confidence"),
 }
 
 
 def _compared(name: str, higher_is_better: bool) -> Gated:
     kind = _KINDS.get(name.rpartition(".")[2], "rate")
     lowest = -1.0 if kind in ("mcc", "multiclass") else 0.0
+    # The mean over classes has the highest value of all where there are two classes.
+    highest = MOST_BRIER if name == BRIER_SUM else 1.0
     labels: tuple[Need, ...] = ("labels",) if "label" in measured(name).needs else ()
-    return Gated(name, kind, higher_is_better, lowest, needs=frozenset((*_NEEDS.get(name, ()), *labels)))
+    needs = frozenset((*_NEEDS.get(name, ()), *labels))
+    of_monitors = not measured(name).of_classifier
+    return Gated(name, kind, higher_is_better, lowest, highest, needs, of_monitors=of_monitors)
 
 
-def _lower(name: str, kind: Kind, highest: float, *needs: Need, measured: bool = False) -> Gated:
-    return Gated(name, kind, False, 0.0, highest, frozenset(needs), measured)
+def _lower(name: str, kind: Kind, highest: float, *needs: Need, **more: bool) -> Gated:
+    return Gated(name, kind, False, 0.0, highest, frozenset(needs), **more)
 
 
 GATED: Mapping[str, Gated] = {
     each.name: each
     for each in (
-        *(_compared(name, higher) for name, higher in MEASURES.items()),
+        *(_compared(name, higher) for name, higher in {**MEASURES, **OF_CLASSIFIER}.items()),
         _lower("drift", "drift", 1.0, "scores", "reference"),
         _lower("monitor_time_us", "time", math.inf, "monitor_times"),
-        _lower("classifier_time_us", "time", math.inf, "classifier_times"),
+        _lower("classifier_time_us", "time", math.inf, "classifier_times", of_monitors=False),
         _lower("detection_delay", "delay", math.inf, "episodes", measured=True),
         _lower("missed_onsets", "misses", 1.0, "episodes"),
         _lower("false_alarms_per_1000", "false_alarms", 1000.0, "episodes", "id"),
         _lower("monitor_bytes", "bytes", math.inf, "bytes", measured=True),
     )
 }
-"""All that `farm compare` compares by, how far scores have moved, and what is about time and memory."""
+"""All that `farm compare` compares by, what the classifier is worth, how far scores have moved, and what is
+about time and memory."""

@@ -11,20 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from farm.api.arrays import BoolArray
 from farm.comparing import BenchmarkSet
 from farm.comparing.joint_tracks import (
     ALARM_RATE,
     AUROC,
+    BRIER,
+    confidence_of,
     form_by_name,
-    kinds_of,
-    n_kinds,
     scores_of,
     task_of,
+    totals,
 )
+from farm.comparing.measures import ACCURACY
 from farm.comparing.sets import each_once
 from farm.gate.measures import GATED, SIDES
 from farm.judging import VerdictTable
 from farm.measures import OVERALL, SPECIFIC, Counts, Measure, auroc, detection, undefined
+from farm.measures.calibration import confidence_auroc
+from farm.measures.certainty import CONFIDENCE_AUROC
 from farm.measures.measure import defined_or
 from farm.measures.oracle import tally
 from farm.statistics.resampling import FEWEST
@@ -45,7 +50,7 @@ class Size:
 def mean_over(sets: Sequence[BenchmarkSet], name: str, monitor: str) -> Measure:
     """Return the mean over sets of the mean over their streams, all of which must have a value.
 
-    The measure is the area under the ROC curve, or one that follows from decisions.
+    The measure is the area under the ROC curve, or one that follows from decisions or predictions.
     """
     means = []
     for one in sets:
@@ -59,8 +64,12 @@ def mean_over(sets: Sequence[BenchmarkSet], name: str, monitor: str) -> Measure:
 
 def counts_of(sets: Sequence[BenchmarkSet], name: str, monitor: str) -> Mapping[str, int] | None:
     """Count true and false positives and negatives of the measure's task, or alarms; None of scores."""
-    if name == AUROC:
+    if name == AUROC or task_of(name) == BRIER:
         return None
+    if name in (ACCURACY, CONFIDENCE_AUROC):
+        found = each_once(sets)
+        wrong = np.concatenate([s.should_cancel[rows & _counting(s, name)] for _, s, rows in found])
+        return {"right": int((~wrong).sum()), "wrong": int(wrong.sum())}
     if name == ALARM_RATE:
         return {
             "alarms": sum(int(stream.said[monitor].alarm[rows].sum()) for _, stream, rows in each_once(sets))
@@ -80,30 +89,49 @@ def size_of(sets: Sequence[BenchmarkSet], name: str) -> Size:
     too_few = None
     for one, stream, once in each_once(sets):
         for side in share_of if len(share_of) == 1 else SIDES:
-            rows = stream.is_ood if side == "ood" else ~stream.is_ood
+            rows = (stream.is_ood if side == "ood" else ~stream.is_ood) & _counting(stream, name)
             own = np.unique(stream.track[rows]).tolist()
             n[side] += int((rows & once).sum())
             tracks.update((one.workload, track) for track in own)
-            if too_few is None and 0 < len(own) < FEWEST:
-                few = f"{len(own)} track{'s' if len(own) > 1 else ''}; a bound needs at least {FEWEST}"
+            if too_few is None and name != CONFIDENCE_AUROC and (few := _too_few(len(own))):
                 too_few = f"{one.name}: the {side.upper()} instances are of {few}"
                 if stream.why_no_ood:
                     too_few = f"the instances of {one.workload} come in {few}"
+        if too_few is None and name == CONFIDENCE_AUROC:
+            rows, wrong = _counting(stream, name), stream.should_cancel
+            for which, own in (("right", rows & ~wrong), ("wrong", rows & wrong)):
+                if few := _too_few(len(np.unique(stream.track[own]))):
+                    too_few = f"{one.name}: the {which} predictions are of {few}"
     return Size(n["id"] + n["ood"], n["ood"], len(tracks), too_few)
+
+
+def _counting(stream: VerdictTable, name: str) -> BoolArray:
+    """Say which instances count for a measure: of some, those that have a right answer."""
+    if name == CONFIDENCE_AUROC or task_of(name) == BRIER:
+        return stream.answered
+    return np.ones(len(stream), dtype=np.bool_)
+
+
+def _too_few(tracks: int) -> str | None:
+    if not 0 < tracks < FEWEST:
+        return None
+    return f"{tracks} track{'s' if tracks > 1 else ''}; a bound needs at least {FEWEST}"
 
 
 def _value(stream: VerdictTable, name: str, monitor: str) -> Measure:
     if name == AUROC:
         return auroc(scores_of(stream, monitor), stream.is_ood)
+    if name == CONFIDENCE_AUROC:
+        return confidence_auroc(confidence_of(stream), ~stream.should_cancel[stream.answered])
     task, (_, dot, rate) = task_of(name), name.rpartition(".")
-    counts = np.bincount(kinds_of(task, stream.said[monitor]), minlength=n_kinds(task))
+    counts = totals(stream, task, monitor)
     if dot:
-        tn, fp, fn, tp = counts.tolist()
+        tn, fp, fn, tp = counts.astype(np.int64).tolist()
         wording = SPECIFIC if task == "specific" else OVERALL
         measure: Measure = getattr(detection, rate)(Counts(tp=tp, fp=fp, tn=tn, fn=fn, wording=wording))
         return measure
     # Only the accuracy of what was accepted is no share of all instances.
     return defined_or(
-        float(form_by_name(name)(counts.astype(np.float64))),
+        float(form_by_name(name, stream.classifier_classes)(counts)),
         f"each of the {len(stream):,} instances was cancelled",
     )

@@ -12,10 +12,11 @@ import numpy as np
 
 from farm.api.arrays import NO_ANSWER, FloatArray
 from farm.comparing import BenchmarkSet
+from farm.comparing.measures import CLASSIFIER
 from farm.comparing.sets import NO_CATEGORY, NO_SEVERITY
 from farm.errors import suggestion
 from farm.gate.criterion import Criterion
-from farm.gate.measures import ALONG_TIME, CLASSIFIER, Need, Side
+from farm.gate.measures import ALONG_TIME, Need, Side
 from farm.gate.population import GatedRun, Population, RunOfSet, RunRows, grouped
 from farm.measures.episodes import OUTSIDE, begun
 from farm.store.readouts import Readouts
@@ -211,6 +212,13 @@ def _missing(selected: Selected, needs: frozenset[Need]) -> Iterator[tuple[Need,
                 "answers",
                 f"needs instances that have a right answer, and 'label' is -1 for all {each.size}",
             )
+        if "brier" in needs and (lacks := _lacks(each.stream.brier, each)):
+            yield "brier", f"needs 'brier' {lacks}"
+        if "confidence" in needs and (lacks := _lacks(each.stream.confidence, each)):
+            yield "confidence", f"needs 'confidence' {lacks}"
+        if "classes" in needs and each.stream.classifier_classes is None:
+            unknown = f"{each.run.name} does not note it; classifier_brier_sum needs none"
+            yield "classes", f"needs the number of classes, and {unknown}"
         for name in selected.sound if "scores" in needs else ():
             if each.stream.said[name].scores is None:
                 lacks = f"'score' is missing for alarms of monitor '{name}' in {each.run.name}"
@@ -233,6 +241,15 @@ def _missing(selected: Selected, needs: frozenset[Need]) -> Iterator[tuple[Need,
         for name in selected.sound if "bytes" in needs else ():
             if run.monitors[name].nbytes is None:
                 yield "bytes", f"needs the size of monitor '{name}', and 'nbytes' is not noted in {run.name}"
+
+
+def _lacks(values: FloatArray | None, of: RunOfSet) -> str | None:
+    """Say for how many instances that have a right answer there is no value; None where all have one."""
+    answered = of.stream.answered
+    missing = int(answered.sum()) if values is None else int(np.isnan(values[answered]).sum())
+    return (
+        f"where there is a right answer, and it is missing for {missing:,} of {of.size}" if missing else None
+    )
 
 
 def _untimed(time_us: FloatArray | None) -> bool:

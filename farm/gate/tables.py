@@ -9,13 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from farm.api.arrays import FloatArray, IntArray
-from farm.comparing.joint_tracks import (
-    AUROC,
-    Block,
-    StreamCounts,
-    StreamTracks,
-    task_of,
-)
+from farm.comparing.joint_tracks import AREAS, BRIER, Block, StreamCounts, StreamTracks, task_of
+from farm.comparing.measures import ACCURACY
 from farm.judging.intervals import NOVELTY, possible_outcomes
 from farm.statistics.bootstrap import Column
 from farm.statistics.bounds import Counted, Drawn, Extra, SideTracks, Way, typical, unseen, worst_share
@@ -71,7 +66,7 @@ class StreamTables:
         self.tracks = [stream.own[side.groups] for side in self.counts.sides]
         self.sizes = [side.sizes for side in self.counts.sides]
         self.terms: dict[Column, Term] = {
-            (name, m): self.ranked(m) if name == AUROC else self._counted(name, m) for name, m in asked
+            (name, m): self.ranked(name, m) if name in AREAS else self._counted(name, m) for name, m in asked
         }
 
     def drawn(self, weights: FloatArray) -> Block:
@@ -81,9 +76,13 @@ class StreamTables:
     def possible(self, task: str, monitor: str, side: SideTracks) -> Sequence[int]:
         """Return the kinds that instances of a side may be of, as `farm.comparing.joint_tracks` has them."""
         is_ood = bool(self.stream.table.is_ood[side.rows][0])
+        never_right = is_ood and self.stream.of.category == NOVELTY
+        if task == ACCURACY:
+            return (1,) if never_right else (0, 1)
+        if task == BRIER:
+            return (2,) if never_right else (0, 1)
         if task:
             return possible_outcomes(task, is_ood, self.stream.of.category)
-        never_right = is_ood and self.stream.of.category == NOVELTY
         judged = self.stream.table.said[monitor]
         if (judged.cancelled & judged.decided).any():
             return (3, 4) if never_right else range(6)
@@ -94,17 +93,21 @@ class StreamTables:
         task = task_of(name)
         by_kind = self.counts.by_kind(task, monitor)
         possible = [self.possible(task, monitor, side) for side in self.counts.sides]
-        amounts = [unseen(*each) for each in zip(self.sizes, by_kind, possible, strict=True)]
+        if task == BRIER:
+            # Scores that are all small tell nothing of how bad the next may be: it is the worst there is.
+            amounts = [dict.fromkeys(p, typical(n)) for n, p in zip(self.sizes, possible, strict=True)]
+        else:
+            amounts = [unseen(*each) for each in zip(self.sizes, by_kind, possible, strict=True)]
         return Counted(self.counts.forms[name], self.tracks, self.sizes, by_kind, amounts)
 
-    def ranked(self, monitor: str) -> Ranked:
+    def ranked(self, name: str, monitor: str) -> Ranked:
         """Return the term of an area: each track's share of pairs in the right order."""
-        is_ood, scores = self.stream.table.is_ood, self.counts.scores[monitor]
-        in_distribution, ood = np.sort(scores[~is_ood]), np.sort(scores[is_ood])
-        right = np.where(is_ood, _below(scores, in_distribution), 1 - _below(scores, ood))
-        sides = self.counts.sides
+        ranked = self.counts.ranked[name]
+        flagged, scores, sides = ranked.flagged, ranked.scores[monitor], ranked.sides
+        low, high = np.sort(scores[~flagged]), np.sort(scores[flagged])
+        right = np.where(flagged, _below(scores, low), 1 - _below(scores, high))
         areas = [np.bincount(side.track, weights=right[side.rows]) / side.sizes for side in sides]
-        return Ranked(self.tracks, self.sizes, areas)
+        return Ranked([self.stream.own[side.groups] for side in sides], [side.sizes for side in sides], areas)
 
 
 def _below(scores: FloatArray, others: FloatArray) -> FloatArray:

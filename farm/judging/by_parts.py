@@ -14,17 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from farm.api.arrays import IntArray
+from farm.api.arrays import FloatArray, IntArray
 from farm.errors import DataError
 from farm.judging.intervals import Intervals, NotCounted, OfInstances
-from farm.judging.notes import failures, noted
+from farm.judging.notes import failures, noted, number_of_classes
 from farm.judging.reading import has_values, parts_of
 from farm.judging.record import MEASURED, RANKED, Fields, Record, records
 from farm.judging.strata import tallies
 from farm.judging.table import VerdictTable
 from farm.judging.whole_stream import not_along_time
 from farm.measures import undefined
-from farm.measures.accumulate import Accumulator, time_quantiles
+from farm.measures.accumulate import Accumulator, ScoreHistogram, time_quantiles
+from farm.measures.certainty import CONFIDENCE_AUROC, CertaintySums
 from farm.measures.histogram import BINS
 from farm.measures.oracle import ORACLE
 from farm.measures.parts import Group, Kinds, Part, Partition
@@ -35,7 +36,7 @@ from farm.store.run_form import SCHEMA, RunForm
 from farm.store.run_tables import ALARMS, INSTANCES, check_columns
 
 TRACKS_NOT_COUNTED = "tracks are not counted where readouts are judged by parts"
-ERRORS = {name: f"{name}_error" for name in RANKED}
+ERRORS = {name: f"{name}_error" for name in (*RANKED, CONFIDENCE_AUROC)}
 """The fields that bound the errors of others, each standing behind its own."""
 
 
@@ -113,8 +114,13 @@ class ByParts:
             monitor, values = self._monitor(name), (everyone[name].score, everyone[name].time_us)
             for key, tally, rows in zip(keys, counted, table.partition.strata, strict=True):
                 if tally.n:
-                    own = (None if column is None else column[rows] for column in values)
-                    monitor.put(key, tally.recoded(codes), *own)
+                    certainty = None
+                    if name == ORACLE:
+                        answered, wrong = table.answered[rows], table.should_cancel[rows]
+                        sure, brier = (_taken(each, rows) for each in (table.confidence, table.brier))
+                        certainty = CertaintySums.of(answered, wrong, sure, brier, most=self._bins)
+                    score, time_us = (_taken(column, rows) for column in values)
+                    monitor.put(key, tally.recoded(codes), score, time_us, certainty)
         self._fold()
 
     def merge(self, other: ByParts) -> ByParts:
@@ -178,6 +184,7 @@ class Summed:
                     "instance"
                 )
         self._sums, self.monitors = sums, noted(run, heard)
+        self._n_classes = number_of_classes(run)
         missing = sums.without_is_ood
         some = f"is_ood is missing for {missing:,} of {n:,} instances"
         self.why_no_ood = None if not missing else "is_ood was not given" if missing == n else some
@@ -213,8 +220,16 @@ class Summed:
         unscored = monitor == ORACLE or not self._sums.scored
         why_not = "no scores were given" if unscored else self.why_no_ood
         if why_not:
-            return dict.fromkeys((*RANKED, *ERRORS.values()), undefined(why_not))
+            return dict.fromkeys((*RANKED, *(ERRORS[name] for name in RANKED)), undefined(why_not))
         return dict(self._sums.monitors[monitor].scores(self._keys[part]).measures())
+
+    def certainty(self, part: Part) -> Fields:
+        """Return what follows from the classifier's own probabilities, with a bound on the AUROC's error."""
+        sums = self._sums.monitors[ORACLE].sums(self._keys[part]).certainty
+        why = sums.why_not_parted
+        auroc = (undefined(why),) * 2 if why else ScoreHistogram(sums.wrong, sums.right).auroc()
+        ranked = dict(zip((CONFIDENCE_AUROC, ERRORS[CONFIDENCE_AUROC]), auroc, strict=True))
+        return {**sums.brier.measures(self._n_classes), **ranked}
 
     def along_time(self, monitor: str, part: Part) -> Fields:  # noqa: ARG002 - no monitor has any
         """Say why nothing follows from the order of the stream."""
@@ -229,6 +244,10 @@ class Summed:
         if not times.n:
             return None
         return {"n": times.n, **{name: measure.value for name, measure in time_quantiles(times).items()}}
+
+
+def _taken(column: FloatArray | None, rows: IntArray) -> FloatArray | None:
+    return None if column is None else column[rows]
 
 
 def _size(summed: Accumulator) -> int:

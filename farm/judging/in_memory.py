@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 from farm.judging.intervals import BOUNDED, Intervals, OfInstances, OfTracks, TrackDraws
 from farm.judging.notes import Noted, noted
 from farm.judging.record import MEASURED, RANKED, Fields, Record, records
-from farm.judging.strata import Ascending, quantiles, tallies, total
+from farm.judging.strata import Ascending, Certainty, quantiles, tallies, total
 from farm.judging.table import VerdictTable
 from farm.judging.whole_stream import SeenAlong, WholeStream, not_along_time
 from farm.measures import Separation, undefined
@@ -122,6 +122,15 @@ class JudgedRun:
         by_side = [[scores.strata[s] for s in part.strata if (s == 0) == is_id] for is_id in (True, False)]
         id_scores, ood_scores = (side[0] if side else np.empty(0) for side in by_side)
         return dict(Separation(id_scores, ood_scores, ascending=True).measures())
+
+    @cached_property
+    def _certainty(self) -> Callable[[Part], Fields]:
+        """What tells the classifier's own measures: the same for each monitor, so they are kept."""
+        return cache(Certainty(self.table).measures)
+
+    def certainty(self, part: Part) -> Fields:
+        """Return what follows from the classifier's own probabilities."""
+        return self._certainty(part)
 
     @cached_property
     def stream(self) -> WholeStream | None:

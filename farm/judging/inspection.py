@@ -41,6 +41,8 @@ class Look:
     columns: tuple[str, ...]
     rows: list[tuple[LookCell, ...]]
     notes: tuple[str, ...] = ()
+    digits: int = 3
+    """Behind the point, of values that have an interval."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a run notes of its monitors, whatever they said."""
+"""What a run notes of its monitors and its classifier, whatever they said."""
 
 from __future__ import annotations
 
@@ -62,6 +62,18 @@ def noted(run: Mapping[str, Any], said: Iterable[str]) -> list[Noted]:
         )
         for name, note in notes.items()
     ]
+
+
+def number_of_classes(run: Mapping[str, Any]) -> int | None:
+    """Return how many classes a run's classifier tells apart; None where nobody noted it.
+
+    Examples
+    --------
+    >>> number_of_classes({"classes": ["stop", "yield"]}), number_of_classes({})
+    (2, None)
+    """
+    # A log tells the classes that occur in it, of which a classifier may have more.
+    return None if "log" in run else len(run.get("classes") or ()) or None
 
 
 def described(noted: Mapping[str, Any] | None) -> str | None:

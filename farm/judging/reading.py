@@ -23,6 +23,8 @@ INSTANCES = (
     "position",
     "label",
     "predicted",
+    "confidence",
+    "brier",
     "is_ood",
     "category",
     "faultload",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
 from farm.judging.notes import Noted
 from farm.measures import Counts, Measure, ratio, undefined
+from farm.measures.certainty import CERTAINTY
 from farm.measures.detection import detection_measures
 from farm.measures.oracle import ORACLE
 from farm.measures.parts import Part
@@ -41,6 +42,7 @@ MEASURED = (
     "fpr_at_95_tpr",
     "classifier_mcc",
     "classifier_accuracy",
+    *CERTAINTY,
     "system_mcc",
     "relative_change",
     "coverage",
@@ -88,6 +90,9 @@ class JudgedParts(Protocol):
 
     def ranking(self, monitor: str, part: Part) -> Fields:
         """Return what follows from scores."""
+
+    def certainty(self, part: Part) -> Fields:
+        """Return what follows from the classifier's own probabilities, where labels are known."""
 
     def along_time(self, monitor: str, part: Part) -> Fields:
         """Return what follows from the order of the stream."""
@@ -151,7 +156,7 @@ def _fields(judged: JudgedParts, monitor: Noted, part: Part, ends: FindEnds) -> 
     counted = judged.tally(name, part)
     found = {
         **_detection(name, counted, why_no_ood, ends),
-        **_classification(name, counted, ends),
+        **_classification(name, counted, judged.certainty(part), ends),
         **_size_and_acceptance(monitor, judged.tally(name, None), why_no_ood),
         **judged.ranking(name, part),
         **judged.along_time(name, part),
@@ -183,15 +188,16 @@ def _detection(monitor: str, counted: Tally, why_no_ood: str | None, ends: FindE
     return {"specific": why, "alarm_rate": why if monitor == ORACLE else alarm_rate}
 
 
-def _classification(monitor: str, counted: Tally, ends: FindEnds) -> Fields:
-    """Return what follows from labels, predictions and decisions."""
+def _classification(monitor: str, counted: Tally, certainty: Fields, ends: FindEnds) -> Fields:
+    """Return what follows from labels, predictions and decisions; `certainty` is that of the classifier."""
     if counted.unlabelled:
         some = f"the label is missing for {counted.unlabelled:,} of {counted.n:,} instances"
         why = undefined("no labels were given" if counted.unlabelled == counted.n else some)
         coverage = counted.decisions()["coverage"]
         # The perfect monitor's decisions follow from the labels.
-        return dict.fromkeys(_NEED_LABELS, why) | {"coverage": why if monitor == ORACLE else coverage}
-    return {"overall": _task("overall", counted.overall, ends), **counted.classification()}
+        unknown = dict.fromkeys((*_NEED_LABELS, *certainty), why)
+        return unknown | {"coverage": why if monitor == ORACLE else coverage}
+    return {"overall": _task("overall", counted.overall, ends), **counted.classification(), **certainty}
 
 
 def _size_and_acceptance(monitor: Noted, in_distribution: Tally, why_no_ood: str | None) -> Fields:

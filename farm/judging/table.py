@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, StrArray
-from farm.judging.notes import failures
+from farm.judging.notes import failures, number_of_classes
 from farm.judging.verdicts import Truth, Verdicts, decisions, truth, verdicts
 from farm.measures.oracle import ORACLE, OutcomeCodes, outcomes
 from farm.measures.parts import Partition, partition
@@ -119,6 +119,10 @@ class VerdictTable(Truth):
     said: Mapping[str, Judgement] = field(default_factory=dict)
     """By monitor; those that failed said nothing."""
     confidence: FloatArray | None = None
+    brier: FloatArray | None = None
+    """The classifier's Brier scores, summed over classes; NaN where none is known."""
+    classifier_classes: int | None = None
+    """How many classes the classifier tells apart; None where that is not known."""
     named_id: NDArray[np.object_] | pd.api.extensions.ExtensionArray | None = None
     """As pandas holds them: judging alone never looks at ids, and to take out a million costs a second."""
     named_track: NDArray[np.object_] | None = None
@@ -154,11 +158,13 @@ class VerdictTable(Truth):
         return cls.from_arrays(
             known,
             said,
-            confidence=instances["confidence"].to_numpy(np.float64) if "confidence" in instances else None,
+            confidence=_numbers(instances, "confidence"),
+            brier=_numbers(instances, "brier"),
+            classifier_classes=number_of_classes(run),
             named_id=instances["id"].array if "id" in instances else None,
             named_track=_objects(instances, "track"),
             faultload=_objects(instances, "faultload"),
-            severity=_severities(instances),
+            severity=_numbers(instances, "severity"),
             run=number,
             partition=partition(instances, None if known.why_no_ood else known.is_ood),
         )
@@ -214,6 +220,11 @@ class VerdictTable(Truth):
         return int(self.track_code.max(initial=-1)) + 1
 
     @property
+    def answered(self) -> BoolArray:
+        """Which instances have a right answer."""
+        return np.asarray(self.label != NO_ANSWER, dtype=np.bool_)
+
+    @property
     def shares_tracks(self) -> bool:
         """Whether some instances are of one track, so that they are not independent of each other."""
         return self.n_tracks < len(self)
@@ -263,7 +274,7 @@ def _objects(instances: pd.DataFrame, column: str) -> NDArray[np.object_] | None
     return np.array([*names, None], dtype=object)[codes]  # each name once, however many have it
 
 
-def _severities(instances: pd.DataFrame) -> FloatArray | None:
-    if "severity" not in instances:
+def _numbers(instances: pd.DataFrame, column: str) -> FloatArray | None:
+    if column not in instances:
         return None
-    return instances["severity"].to_numpy(dtype=np.float64, na_value=np.nan)
+    return instances[column].to_numpy(dtype=np.float64, na_value=np.nan)

@@ -13,6 +13,7 @@ from operator import add
 import numpy as np
 
 from farm.api.arrays import FloatArray, IntArray
+from farm.measures.certainty import CertaintySums
 from farm.measures.histogram import BINS, Histogram, middle
 from farm.measures.measure import Measure, undefined
 from farm.measures.ranking import TPR, to_be_found, why_not_ranked
@@ -123,9 +124,11 @@ class SideSums:
     tally: Tally
     scores: Histogram
     times: Histogram
+    certainty: CertaintySums
+    """The classifier's own; of monitors there is none."""
 
     def __add__(self, other: SideSums) -> SideSums:
-        return SideSums(self.tally + other.tally, self.scores + other.scores, self.times + other.times)
+        return SideSums(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
 
 
 class Accumulator:
@@ -160,6 +163,7 @@ class Accumulator:
         tally: Tally,
         score: FloatArray | None = None,
         time_us: FloatArray | None = None,
+        certainty: CertaintySums | None = None,
     ) -> None:
         """Take down instances that have been counted; the group None is ID."""
         before = self._sums.get(group)
@@ -172,7 +176,7 @@ class Accumulator:
                 (time_us, self._time_bins, before and before.times),
             )
         )
-        self._take(group, SideSums(tally, scores, times))
+        self._take(group, SideSums(tally, scores, times, certainty or self._unsure()))
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Return the sum of both."""
@@ -200,9 +204,8 @@ class Accumulator:
 
     def sums(self, keys: Iterable[Hashable]) -> SideSums:
         """Sum up groups; what was never taken down is nothing."""
-        nothing = SideSums(
-            _NOBODY, *(Histogram.of(np.empty(0), most) for most in (self._bins, self._time_bins))
-        )
+        scores, times = (Histogram.of(np.empty(0), most) for most in (self._bins, self._time_bins))
+        nothing = SideSums(_NOBODY, scores, times, self._unsure())
         return reduce(add, (self._sums[key] for key in keys if key in self._sums), nothing)
 
     def scores(self, keys: Iterable[Hashable]) -> ScoreHistogram:
@@ -210,6 +213,10 @@ class Accumulator:
         groups = set(keys)
         id_ = self.sums(groups & {None}).scores
         return ScoreHistogram(id_, self.sums(groups - {None}).scores)
+
+    def _unsure(self) -> CertaintySums:
+        """Return what is known of how sure a classifier was of no instance."""
+        return CertaintySums.of(_NO_FLAGS, _NO_FLAGS, None, None, most=self._bins)
 
     def _take(self, group: Hashable, sums: SideSums) -> None:
         self._sums[group] = self._sums[group] + sums if group in self._sums else sums

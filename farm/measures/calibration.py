@@ -20,6 +20,8 @@ Equal: TypeAlias = Literal["width", "mass"]
 TOLERANCE = 1e-4
 """By how much probabilities may miss [0, 1], and their sum 1: single precision is allowed for."""
 BINS = 10
+MOST_BRIER = 2.0
+"""The Brier score, summed over classes, of who is wholly sure and wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +113,59 @@ def confidence_auroc(confidence: Features, right: BoolArray) -> Measure:
     >>> confidence_auroc(np.array([0.9, 0.6, 0.8]), np.array([True, True, False])).value
     0.5
     """
-    if why := _unknown(confidence, right):
-        return undefined(why)
     n, hits = len(right), int(np.count_nonzero(right))
-    if hits in (0, n):
-        return undefined(f"{'each' if hits else 'none'} of the {n} predictions is right")
+    if why := _unknown(confidence, right) or why_not_parted(n, hits):
+        return undefined(why)
     sure = confidence.astype(np.float64)
     return Separation(sure[~right], sure[right]).auroc()
+
+
+def why_not_parted(n: int, hits: int) -> str | None:
+    """Say why nothing can tell right predictions from wrong ones; None where there are both."""
+    return f"{'each' if hits else 'none'} of the {n:,} predictions is right" if hits in (0, n) else None
+
+
+def label_probabilities(probabilities: Features, label: IntArray) -> FloatArray:
+    """Return the probability that each instance's right class has; NaN where none is right.
+
+    Examples
+    --------
+    >>> label_probabilities(np.array([[0.7, 0.3], [0.2, 0.8]]), np.array([0, -1])).tolist()
+    [0.7, nan]
+    """
+    found = probabilities[np.arange(len(label)), label].astype(np.float64, copy=False)
+    found[label == NO_ANSWER] = np.nan
+    return found
+
+
+def brier_scores(probabilities: Features, of_label: FloatArray) -> FloatArray:
+    """Return each instance's squared distance to the truth, summed over classes: from 0 to 2.
+
+    It is NaN where `of_label`, which is that of `label_probabilities`, is.
+
+    Examples
+    --------
+    >>> probabilities = np.array([[0.7, 0.2, 0.1]])
+    >>> brier_scores(probabilities, label_probabilities(probabilities, np.array([0]))).round(4).tolist()
+    [0.14]
+    """
+    return brier_of(sums_of_squares(probabilities), of_label)
+
+
+def sums_of_squares(probabilities: Features) -> FloatArray:
+    """Return the sum of each instance's squared probabilities."""
+    squares: FloatArray = np.einsum("ij,ij->i", probabilities, probabilities, dtype=np.float64)
+    return squares
+
+
+def brier_of(squares: FloatArray, of_label: FloatArray) -> FloatArray:
+    """Return what `brier_scores` does, without a table of ones and zeros as large as the probabilities.
+
+    `squares` are their `sums_of_squares`.
+    """
+    others = np.maximum(squares - of_label**2, 0.0)
+    # Single precision may leave a sum of probabilities a little above 1.
+    return np.asarray(np.minimum((1 - of_label) ** 2 + others, MOST_BRIER))
 
 
 def brier_sum(probabilities: Features, label: IntArray) -> Measure:
@@ -130,11 +178,7 @@ def brier_sum(probabilities: Features, label: IntArray) -> Measure:
     """
     if why := _unscorable(probabilities, label):
         return undefined(why)
-    of_label = _of_label(probabilities, label)
-    # Without a table of ones and zeros as large as the probabilities.
-    squares = np.einsum("ij,ij->i", probabilities, probabilities, dtype=np.float64)
-    others = np.maximum(squares - of_label**2, 0.0)
-    return Measure(float(np.mean((1 - of_label) ** 2 + others)))
+    return Measure(float(np.mean(brier_scores(probabilities, label_probabilities(probabilities, label)))))
 
 
 def brier_mean(probabilities: Features, label: IntArray) -> Measure:
@@ -168,7 +212,7 @@ def nll(probabilities: Features, label: IntArray, *, floor: float | None = None)
         check_number("nll: floor", floor, above=0, high=1)
     if why := _unscorable(probabilities, label):
         return undefined(why)
-    of_label = np.maximum(_of_label(probabilities, label), 0.0 if floor is None else floor)
+    of_label = np.maximum(label_probabilities(probabilities, label), 0.0 if floor is None else floor)
     impossible = int(np.count_nonzero(of_label == 0))
     if impossible:
         n = len(label)
@@ -252,7 +296,3 @@ def _unscorable(probabilities: Features, label: IntArray) -> str | None:
         raise DataError(f"the probabilities of instance {at} are off a sum of 1 by {off[at]:.3g}; expected 1")
     without = int(np.count_nonzero(label == NO_ANSWER))
     return f"{without:,} of {n:,} instances have no right answer" if without else None
-
-
-def _of_label(probabilities: Features, label: IntArray) -> FloatArray:
-    return probabilities[np.arange(len(label)), label].astype(np.float64)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from farm.api.arrays import FloatArray
+from farm.measures.calibration import MOST_BRIER
 
 _LEAST = 1e-290
 """Products below it lose digits."""
@@ -115,6 +116,20 @@ def availability_cost(sums: FloatArray) -> FloatArray:
     """By how much fewer of all decisions are right than the classifier's alone."""
     n, mistaken, _, right = _columns(sums)
     return _ratio(n - mistaken - right, n)
+
+
+def accuracy(counts: FloatArray) -> FloatArray:
+    """Share of the first of two kinds, right predictions and wrong ones."""
+    return _ratio(counts[..., 0], counts.sum(axis=-1))
+
+
+def brier(parts: FloatArray) -> FloatArray:
+    """Brier score, summed over classes, of three sums.
+
+    They are what instances lack to the worst score, and what they have of it, in units of the worst one, and
+    the number of those without a right answer, which do not count.
+    """
+    return MOST_BRIER * _ratio(parts[..., 1], parts[..., 0] + parts[..., 1])
 
 
 MANY: Mapping[str, Callable[[FloatArray], FloatArray]] = {

@@ -50,7 +50,7 @@ def look_tables(look: Look, width: int) -> list[Table]:
 
     Where not all columns fit, however narrow, more tables follow with the rest: no number is cut.
     """
-    rows = [[_text(cell) for cell in row] for row in look.rows]
+    rows = [[_text(cell, digits=look.digits) for cell in row] for row in look.rows]
     tables: list[Table] = []
     left = list(range(1, len(look.columns)))
     while left or not tables:
@@ -93,14 +93,14 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(cell_len, texts), default=0)
 
 
-def _text(cell: LookCell, between: str = "\n") -> str:
+def _text(cell: LookCell, between: str = "\n", *, digits: int = 3) -> str:
     """Write a cell; an interval stands below its value."""
     if isinstance(cell, Bounded):
         if not cell.value.defined:
             return DASH
         low, high = cell.low, cell.high
-        ends = between + interval(low.value, high.value, 3) if low.defined and high.defined else ""
-        return f"{cell.value.value:.3f}{ends}"
+        ends = between + interval(low.value, high.value, digits) if low.defined and high.defined else ""
+        return f"{cell.value.value:.{digits}f}{ends}"
     if isinstance(cell, Measure):
         return f"{cell.value:.4g}" if cell.defined else DASH
     return "" if cell is None else f"{cell:,}" if isinstance(cell, int) else str(cell)
@@ -142,13 +142,15 @@ def _csv(look: Look) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", *map(csv_cell, look.columns)])
     for row in look.rows:
-        told = (csv_cell(cell) if isinstance(cell, str) else _text(cell, " ") for cell in row)
+        told = (
+            csv_cell(cell) if isinstance(cell, str) else _text(cell, " ", digits=look.digits) for cell in row
+        )
         writer.writerow([csv_cell(look.title), *told])
     return text.getvalue()
 
 
-def _on_one_line(cell: LookCell) -> str:
-    text, *ends = _text(cell).split("\n")
+def _on_one_line(cell: LookCell, digits: int) -> str:
+    text, *ends = _text(cell, digits=digits).split("\n")
     return f"{text} ({ends[0]})" if ends else text
 
 
@@ -158,7 +160,9 @@ def _markdown(look: Look) -> str:
         return "\n".join(lines)
     lines += [f"| {' | '.join(map(markup_free, look.columns))} |"]
     lines += [f"|{'|'.join([':--', *['--:'] * (len(look.columns) - 1)])}|"]
-    lines += [f"| {' | '.join(markup_free(_on_one_line(cell)) for cell in row)} |" for row in look.rows]
+    lines += [
+        f"| {' | '.join(markup_free(_on_one_line(cell, look.digits)) for cell in row)} |" for row in look.rows
+    ]
     notes = [*look.notes, *undefined_because(look)]
     return "\n".join([*lines, *([""] if notes else []), *(f"- {markup_free(note)}" for note in notes)]) + "\n"
 
@@ -170,7 +174,7 @@ def _latex(look: Look) -> str:
     if not look.columns:
         return "\n".join([*lines, "}"]) + "\n"
     lines += [rf"\begin{{tabular}}{{l{'r' * (len(look.columns) - 1)}}}", r"\toprule"]
-    rows = [look.columns, *(map(_on_one_line, row) for row in look.rows)]
+    rows = [look.columns, *([_on_one_line(cell, look.digits) for cell in row] for row in look.rows)]
     lines += [" & ".join(with_minus(escape(cell)) for cell in row) + r" \\" for row in rows]
     lines.insert(-len(look.rows) or len(lines), r"\midrule")
     lines += [r"\bottomrule", r"\end{tabular}"]

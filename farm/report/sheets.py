@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from farm.judging.intervals import WORDS
+from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
 from farm.measures.delays import SHORT_WORDS, Outcome
 from farm.measures.oracle import ORACLE
 from farm.report.alarm_sheets import LEGEND_DRIFT, alarm_legend, alarm_sheets
@@ -233,6 +234,14 @@ def _accepted(record: Mapping[str, Any]) -> str:
     return told if right is None else f"{told} ({percent(right)} % right)"
 
 
+_CERTAINTY = {
+    BRIER_SUM: "Brier score {:.3g}",
+    BRIER_MEAN: "{:.3g} a class",
+    CONFIDENCE_AUROC: "AUROC of right predictions by confidence {:.3g}",
+}
+"""How the classifier's own measures are told, in their order."""
+
+
 def _system_sheet(records: Records, notes: Notes) -> Sheet:
     sheet = _sheet(SYSTEM, records, notes)
     # A monitor that failed has no measures at all, the classifier's included.
@@ -240,7 +249,9 @@ def _system_sheet(records: Records, notes: Notes) -> Sheet:
     mcc = value_cell("classifier_mcc", number)(alone, notes)
     accuracy = value_cell("classifier_accuracy", percent)(alone, notes)
     baseline = Row(TableCell("classifier alone"), (mcc, TableCell(""), TableCell(percent(1.0)), accuracy))
-    return Sheet(sheet.title, sheet.subtitle, sheet.columns, (baseline, *sheet.rows))
+    told = [words.format(alone[name]) for name, words in _CERTAINTY.items() if alone.get(name) is not None]
+    below = f"The classifier's probabilities: {', '.join(told)}." if told else ""
+    return Sheet(sheet.title, sheet.subtitle, sheet.columns, (baseline, *sheet.rows), below)
 
 
 def _row(record: Mapping[str, Any], columns: tuple[Column, ...], notes: Notes) -> Row:

@@ -107,8 +107,10 @@ def _independent(design: Design, value: str, alpha: float) -> Anova | Undefined:
         homogeneity=homogeneity(design.values, design.cell, alpha),
         warnings=repetition(design.values, design.cell),
         level_means={
-            name: level_means(design, number, model.exog, fit.params.to_numpy(), covariance, error_df)
-            for number, name in enumerate(design.factors)
+            " x ".join(term): level_means(
+                design, term, model.exog, fit.params.to_numpy(), covariance, error_df
+            )
+            for term in design.terms
         },
         blocks=Blocks.of(design, "independent"),
     )

@@ -199,7 +199,8 @@ class Anova:
     warnings: tuple[str, ...]
     """What may make the result wrong, such as runs that count more than once."""
     level_means: Mapping[str, LevelMeans | PairedMeans | Undefined]
-    """The means at each level of a factor, or why there are none."""
+    """The means at each level of a factor, or why there are none; of independent values also those at each
+    combination of levels of the factors of an interaction, by its name."""
     blocks: Blocks | None = None
     """None where every value was taken for independent of all others."""
 

@@ -62,6 +62,11 @@ class SideTracks:
         counts = np.bincount(kinds * self.track + kind[self.rows], minlength=cells)
         return counts.reshape(-1, kinds).astype(np.float64)
 
+    def sums(self, parts: FloatArray) -> FloatArray:
+        """Return the same where an instance is in parts of several kinds: `parts` has a row an instance."""
+        own, n = parts[self.rows], len(self.groups)
+        return np.column_stack([np.bincount(self.track, weights=part, minlength=n) for part in own.T])
+
 
 @dataclass(frozen=True, eq=False)
 class Drawn:

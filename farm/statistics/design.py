@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,8 @@ Terms: TypeAlias = tuple[tuple[str, ...], ...]
 ORDERS = {"none": 1, "two-way": 2, "all": 3}
 """How many factors the interactions of that name have at most."""
 MOST_FACTORS = 3
+BETWEEN = ", "
+"""Between the levels that make a combination."""
 
 
 @dataclass(frozen=True)
@@ -161,21 +163,26 @@ def why_no_fit(model: Any, design: Design) -> str | None:
 
 
 def level_means(
-    design: Design, number: int, exog: FloatArray, params: FloatArray, covariance: FloatArray, error_df: int
+    design: Design,
+    term: tuple[str, ...],
+    exog: FloatArray,
+    params: FloatArray,
+    covariance: FloatArray,
+    error_df: int,
 ) -> LevelMeans | Undefined:
-    """Return the means at each level of a factor, by a model of scaled values."""
+    """Return the means at each level of a factor, or of combinations, by a model of scaled values."""
     cells, first = np.unique(design.cell, return_index=True)
     if len(cells) < design.n_cells:
         empty = f"{design.n_cells - len(cells)} of {design.n_cells} combinations of levels have no run"
         return Undefined(f"{empty}: not every level was tried under the same conditions")
     # One row of the model's matrix for each combination; a level's mean is the mean over its rows.
-    codes, rows = design.codes[number], exog[first]
-    n_levels = len(design.levels[number])
+    (codes, n_levels), rows = design.combination(term), exog[first]
     weights = np.stack([rows[codes[first] == level].mean(axis=0) for level in range(n_levels)])
     of_means = weights @ covariance @ weights.T * design.scale**2
     means = weights @ params * design.scale + design.values.mean()
+    named = product(*(design.levels[design.factors.index(factor)] for factor in term))
     return LevelMeans(
-        levels=design.levels[number],
+        levels=tuple(map(BETWEEN.join, named)),
         means=tuple(means.tolist()),
         covariance=tuple(tuple(row) for row in of_means.tolist()),
         error_df=error_df,

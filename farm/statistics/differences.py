@@ -107,7 +107,7 @@ def level_differences(analysis: Anova, factor: str, level: float = 0.95) -> Leve
     pairs, apart, farthest = [], np.zeros((count, count), dtype=np.bool_), 0.0
     for a, b in combinations(range(count), 2):
         names = found.levels[order[a]], found.levels[order[b]]
-        difference, error, df = _difference(found, order[a], order[b])
+        difference, error, df = level_difference(found, order[a], order[b])
         if difference is None or not error:
             pairs.append(LevelDifference(*names, difference, None, None, None, False))
             continue
@@ -134,7 +134,7 @@ def level_differences(analysis: Anova, factor: str, level: float = 0.95) -> Leve
     )
 
 
-def _difference(found: LevelMeans | PairedMeans, i: int, j: int) -> tuple[float | None, float, int]:
+def level_difference(found: LevelMeans | PairedMeans, i: int, j: int) -> tuple[float | None, float, int]:
     """Return how two levels differ, the standard error of it (0 where there is none) and its degrees."""
     if isinstance(found, LevelMeans):
         of = np.array(found.covariance)

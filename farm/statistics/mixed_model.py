@@ -54,7 +54,7 @@ def mixed_model(design: Design, value: str, alpha: float) -> Anova | Undefined:
     components = dict(zip(names, variances * design.scale**2, strict=True))
     means: dict[str, LevelMeans | PairedMeans | Undefined] = {}
     for number, name in enumerate(design.factors):
-        found = level_means(design, number, exog, params, spread, free[judged[(name,)]])
+        found = level_means(design, (name,), exog, params, spread, free[judged[(name,)]])
         if judged[(name,)] and isinstance(found, LevelMeans):
             means[name] = paired_means(design, number, found.means)
         else:

@@ -140,8 +140,10 @@ def exponential_weights(replicates: int, n_groups: int, *, seed: int) -> Iterato
         yield random.standard_exponential((min(size, replicates - start), n_groups))
 
 
-def areas_by_weight(scores: FloatArray, is_ood: BoolArray, resampling: Resampling) -> Draw:
+def areas_by_weight(scores: FloatArray, is_ood: BoolArray, code: IntArray) -> Draw:
     """Return the area under the ROC curve as a function of groups' weights; a tie counts half.
+
+    `code` is the number of each instance's group.
 
     A pair of an ID and an OOD instance weighs as much as the product of their weights. With the ID weights
     summed in the order of their scores, the weight of all that lie below an OOD score is one look into that
@@ -155,7 +157,7 @@ def areas_by_weight(scores: FloatArray, is_ood: BoolArray, resampling: Resamplin
     ood_rows = ood_rows[np.argsort(scores[ood_rows], kind="stable")]
     below = np.searchsorted(scores[id_rows], scores[ood_rows], side="left")
     up_to = np.searchsorted(scores[id_rows], scores[ood_rows], side="right")
-    id_groups, ood_groups = resampling.code[id_rows], resampling.code[ood_rows]
+    id_groups, ood_groups = code[id_rows], code[ood_rows]
 
     def values(weights: FloatArray) -> FloatArray:
         ood = weights[:, ood_groups]

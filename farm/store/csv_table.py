@@ -169,15 +169,17 @@ class CsvTable:
             self.fail(int(np.argmax(unknown[codes])), column, expected)
         return np.array(found, dtype=np.int8)[codes]
 
-    def numbers(self, column: str, *, low: float = -np.inf) -> FloatArray:
+    def numbers(self, column: str, *, low: float = -np.inf, high: float = np.inf) -> FloatArray:
         """Return a column of finite numbers, NaN where one is missing."""
         values, missing = self._parsed(column)
         infinite = int(np.count_nonzero(~np.isfinite(values))) > missing
-        if infinite or (low > -np.inf and (values < low).any()):
+        beyond = (values < low) | (values > high)
+        if infinite or beyond.any():
             text = self.written(column)
-            wrong = (~np.isfinite(values) & (text != "").to_numpy()) | (values < low)
+            wrong = (~np.isfinite(values) & (text != "").to_numpy()) | beyond
             if wrong.any():
-                rule = "a finite number" if low == -np.inf else f"a finite number, at least {low:g}"
+                ends = (f"at least {low:g}", low > -np.inf), (f"at most {high:g}", high < np.inf)
+                rule = ", ".join(["a finite number", *(end for end, is_set in ends if is_set)])
                 self.fail(int(np.argmax(wrong)), column, rule)
         return values
 

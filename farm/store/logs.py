@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from farm.api.arrays import NO_ANSWER, BoolArray, IntArray
 from farm.errors import DataError
+from farm.measures.calibration import MOST_BRIER
 from farm.store.csv_table import Codes, CsvTable, Rows, taken
 from farm.store.files import file_digest
 from farm.store.log_rows import MonitorRows, monitor_rows
@@ -32,6 +33,8 @@ OPTIONAL = (
     "cancelled",
     "decision",
     "confidence",
+    "label_probability",
+    "brier",
     "category",
     "faultload",
     "severity",
@@ -41,9 +44,8 @@ OPTIONAL = (
     "classifier_time_us",
 )
 _TYPES = {
-    **dict.fromkeys(
-        ("score", "confidence", "severity", "monitor_time_us", "classifier_time_us"), pa.float64()
-    ),
+    **dict.fromkeys(("score", "severity", "monitor_time_us", "classifier_time_us"), pa.float64()),
+    **dict.fromkeys(("confidence", "label_probability", "brier"), pa.float64()),
     "id": pa.string(),
     "timestamp": pa.string(),
 }
@@ -139,8 +141,16 @@ def _columns(table: CsvTable, conditions: Sequence[str]) -> dict[str, Any]:
     found = {name: table.coded(name)[0] for name in names if name in table}
     if "is_ood" in table:
         found["is_ood"] = table.codes("is_ood", _YES_NO, _YES_NO_WORDS, missing=-1)
-    lows = {"confidence": -np.inf, "severity": -np.inf, "classifier_time_us": 0.0}
-    return found | {name: table.numbers(name, low=low) for name, low in lows.items() if name in table}
+    ends = {
+        "confidence": (-np.inf, np.inf),
+        "label_probability": (0.0, 1.0),
+        "brier": (0.0, MOST_BRIER),
+        "severity": (-np.inf, np.inf),
+        "classifier_time_us": (0.0, np.inf),
+    }
+    return found | {
+        name: table.numbers(name, low=low, high=high) for name, (low, high) in ends.items() if name in table
+    }
 
 
 def _instances(
@@ -156,7 +166,7 @@ def _instances(
         "workload": _only(table, "workload") or table.path.stem,
         "label": pd.arrays.IntegerArray(label.astype(np.int64), label == _ABSENT),
         "predicted": own["predicted"].astype(np.int64),
-        "confidence": own.get("confidence", np.nan),
+        **{name: own.get(name, np.nan) for name in ("confidence", "label_probability", "brier")},
         "is_ood": pd.arrays.BooleanArray(is_ood == 1, is_ood < 0),
         "severity": own.get("severity", np.nan),
         "classifier_time_us": own.get("classifier_time_us", np.nan),

@@ -23,7 +23,7 @@ NEEDED: Mapping[str, Collection[str]] = {
 
 _WHOLE = ("position", "order", "label", "labels", "predicted", "decision", "episode")
 _TRUE_OR_FALSE = ("is_ood", "alarm", "cancelled")
-_NUMBERS = ("confidence", "severity", "score")
+_NUMBERS = ("confidence", "label_probability", "brier", "severity", "score")
 
 
 def _is_number(kind: pa.DataType) -> bool:

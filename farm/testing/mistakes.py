@@ -37,7 +37,7 @@ _TOLD: Mapping[Task, Mapping[Kind, tuple[str, str]]] = {
 
 
 def task_of(measure: str) -> Task | None:
-    """Say by which task a measure's mistakes are told; a cost has none, and nor has drift.
+    """Say by which task a monitor's mistakes are told; a cost has none, nor has drift, nor the classifier.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def task_of(measure: str) -> Task | None:
     ['specific', 'specific', 'overall', None]
     """
     kind = GATED[measure].kind
-    if kind in _OF_COST:
+    if kind in _OF_COST or not GATED[measure].of_monitors:
         return None
     return "specific" if kind in _OF_DETECTION or task_of_counts(measure) == "specific" else "overall"
 

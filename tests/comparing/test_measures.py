@@ -1,6 +1,7 @@
 import pytest
 
-from farm.comparing import MEASURES, measured
+from farm.comparing import MEASURES, compare_runs, measured
+from farm.comparing.measures import OF_CLASSIFIER
 from farm.errors import ExperimentError
 from farm.judging import judge
 from tests.comparing.made_runs import make_run
@@ -40,6 +41,16 @@ def test_a_perfect_monitor_is_at_the_good_end():
         perfect, wrong = measured(name).of(best), measured(name).of(worst)
         if perfect.defined and wrong.defined and name not in ("coverage", "alarm_rate"):
             assert (perfect.value >= wrong.value) if higher else (perfect.value <= wrong.value), name
+
+
+@pytest.mark.parametrize("name", OF_CLASSIFIER)
+def test_what_the_classifier_is_worth_is_in_the_record_of_each_monitor_and_compares_none(name):
+    run = make_run()
+    assert measured(name).of_classifier
+    found = {measured(name).of(record).json for record in judge(run.instances, run.alarms, run.run)[:4]}
+    assert len(found) == 1
+    with refused(ExperimentError):
+        compare_runs([run], measure=name)
 
 
 def test_an_unknown_measure_is_suggested_for():

@@ -1,7 +1,11 @@
 """Benchmark sets made by hand, of which is known what is true."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
+from scipy.special import softmax
 from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
 
 from farm.comparing import BenchmarkSet
 from farm.judging import VerdictTable
@@ -42,3 +46,63 @@ def in_tracks(random, *, tracks, frames, fpr, fnr, share, **options):
     is_ood = np.repeat([False, True], [id_alarm.size, ood_alarm.size])
     alarm = np.concatenate([id_alarm.ravel(), ood_alarm.ravel()])
     return make_stream(alarm, is_ood=is_ood, track=np.arange(len(alarm)) // frames, **options)
+
+
+def classified(
+    wrong, *, confidence=None, brier=None, answered=None, is_ood=None, track=None, n_classes=5, run=0
+):
+    """Make a stream without monitors, of what a classifier said; by default all of it is OOD."""
+    wrong = np.asarray(wrong, dtype=bool)
+    n = len(wrong)
+    is_ood = np.ones(n, dtype=bool) if is_ood is None else np.asarray(is_ood, dtype=bool)
+    known = made_truth(wrong=wrong, is_ood=is_ood)
+    if answered is not None:
+        known = replace(known, label=np.where(answered, known.label, -1))
+    named = None if track is None else np.asarray(track).astype(str).astype(object)
+    return VerdictTable.from_arrays(
+        known,
+        [],
+        confidence=confidence,
+        brier=brier,
+        named_track=named,
+        classifier_classes=n_classes,
+        run=run,
+    )
+
+
+@dataclass(frozen=True)
+class MadeClassifier:
+    """Predicts from logits that are noise, but for the right class, whose are higher by a margin."""
+
+    margin: float
+    spread: float
+    alike: float
+    """Which share of the noise the frames of a track have in common."""
+    classes: int = 5
+
+    def said(self, random, tracks, frames):
+        """Return which predictions are wrong, how sure they are, and their Brier scores."""
+        noise = np.sqrt(self.alike) * random.standard_normal((tracks, 1, self.classes))
+        noise = noise + np.sqrt(1 - self.alike) * random.standard_normal((tracks, frames, self.classes))
+        logits = (self.spread * noise + self.margin * (np.arange(self.classes) == 0)).reshape(
+            -1, self.classes
+        )
+        probabilities = softmax(logits, axis=1)
+        brier = np.square(probabilities - (np.arange(self.classes) == 0)).sum(axis=1)
+        return probabilities.argmax(axis=1) != 0, probabilities.max(axis=1), brier
+
+    def truth(self, frames, n=1_000_000):
+        """Return what it is worth on all streams: measured on so many instances."""
+        wrong, confidence, brier = self.said(np.random.default_rng(99), n // frames, frames)
+        return {
+            "classifier_accuracy": 1 - wrong.mean(),
+            "classifier_brier_mean": brier.mean() / self.classes,
+            "classifier_brier_sum": brier.mean(),
+            "classifier_confidence_auroc": roc_auc_score(~wrong, confidence),
+        }
+
+    def stream(self, random, tracks, frames):
+        """Make a stream of so many tracks of so many frames."""
+        wrong, confidence, brier = self.said(random, tracks, frames)
+        track = np.repeat(np.arange(tracks), frames)
+        return classified(wrong, confidence=confidence, brier=brier, track=track, n_classes=self.classes)

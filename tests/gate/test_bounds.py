@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom, norm
 
 import farm.statistics.resampling as resampling_module
-from farm.comparing.joint_tracks import JointTracks
+from farm.comparing.joint_tracks import AREAS, JointTracks
 from farm.errors import ParameterError
 from farm.gate import bounds as bounds_module
 from farm.gate.binomial import Trials, as_trials, quantile_bounds, ranks
@@ -436,9 +436,9 @@ class TestDraws:
             redrawn([one], [("auroc", "m")], replicates=9, seed=0)
 
 
-@pytest.mark.parametrize("measure", ["overall.mcc", "alarm_rate", "auroc"])
+@pytest.mark.parametrize("measure", ["overall.mcc", "alarm_rate", "classifier_brier_sum", *AREAS])
 def test_very_many_tracks_are_weighed_in_bundles_to_the_same_end(monkeypatch, measure):
-    """But for AUROC, whose pairs are of tracks; tracks are of two streams, and of both sides."""
+    """But for areas, whose pairs are of tracks; tracks are of two streams, and of both sides."""
     n, weights, random = 4400, [], np.random.default_rng(3)
     is_ood, wrong = np.arange(n) % 3 == 0, np.arange(n) % 5 == 0
     streams = [
@@ -451,6 +451,8 @@ def test_very_many_tracks_are_weighed_in_bundles_to_the_same_end(monkeypatch, me
         )
         for number in range(2)
     ]
+    said = {"confidence": np.where(wrong, 0.5, 0.8) * random.random(n), "brier": 2 * random.random(n)}
+    streams = [replace(stream, **said) for stream in streams]
     sets = [make_set(stream, name=f"fog {number}") for number, stream in enumerate(streams)]
 
     def exponential_weights(replicates, n_groups, *, seed):
@@ -458,11 +460,11 @@ def test_very_many_tracks_are_weighed_in_bundles_to_the_same_end(monkeypatch, me
         return resampling_module.exponential_weights(replicates, n_groups, seed=seed)
 
     monkeypatch.setattr(bounds_module, "exponential_weights", exponential_weights)
-    replicates = 50 if measure == "auroc" else 2000
+    replicates = 50 if measure in AREAS else 2000
     in_bundles = bounded(sets, measure, 0.9, replicates=replicates)
     monkeypatch.setattr(bounds_module, "MOST_DRAWN", n)
     one_by_one = bounded(sets, measure, 0.9, replicates=replicates)
     assert in_bundles == pytest.approx(one_by_one, abs=0.004)
     n_tracks = JointTracks.of(sets).together.n_groups
     assert n_tracks > 2000
-    assert weights == [n_tracks + 1 if measure == "auroc" else 2001, n_tracks + 1]
+    assert weights == [n_tracks + 1 if measure in AREAS else 2001, n_tracks + 1]

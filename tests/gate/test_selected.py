@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from farm.comparing import benchmark_sets
+from farm.comparing.measures import CLASSIFIER
 from farm.errors import ExperimentError
 from farm.gate.criterion import parse_criterion
-from farm.gate.measures import CLASSIFIER
 from farm.gate.population import Population
 from farm.gate.selected import select
 from farm.store.readouts import Readouts

@@ -11,7 +11,6 @@ from farm.errors import DataError
 from farm.judging import judge
 from farm.judging.by_parts import ERRORS, ByParts, judge_by_parts, judge_folder
 from farm.judging.reading import parts_of
-from farm.judging.record import RANKED
 from farm.store.readouts import Readouts
 from tests.wording import refused
 
@@ -20,7 +19,7 @@ CLASSES = np.array([7, 3, 40, 1000])
 
 def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, severities=(2.0, 5.0)):
     """Make readouts in which everything occurs, decisions acted upon among it."""
-    rng = np.random.default_rng(seed)
+    rng, sure = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     is_ood = rng.random(n) < ood_share
     label, other = rng.choice(CLASSES, n), rng.choice(CLASSES, n)
     novel = is_ood & (rng.random(n) < 0.4)
@@ -29,6 +28,8 @@ def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, severiti
             "position": np.arange(n),
             "label": pd.array(np.where(novel, -1, label), dtype="Int64"),
             "predicted": np.where(rng.random(n) < 0.7, label, other),
+            "confidence": sure.random(n).round(2),
+            "brier": np.where(novel, np.nan, 2 * sure.random(n)),
             "is_ood": is_ood,
             "faultload": np.where(novel, "btsc", np.where(is_ood, "snow", None)),
             "category": np.where(novel, "novelty", np.where(is_ood, "shift", None)),
@@ -53,7 +54,8 @@ def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, severiti
             pd.DataFrame({**table, "decision": decision, "monitor_time_us": rng.lognormal(1, 1, n)})
         )
     noted = {"nbytes": 1000, "calibration": {"asked_acceptance": 0.95}}
-    run = {"workload": {"name": "gtsrb"}, "monitors": [{"name": name, **noted} for name in monitors]}
+    run = {"workload": {"name": "gtsrb"}, "classes": list("abcdefg")}
+    run["monitors"] = [{"name": name, **noted} for name in monitors]
     return instances, pd.concat(frames, ignore_index=True), run
 
 
@@ -124,13 +126,15 @@ def test_parts_in_any_order_give_the_records_of_the_whole(seed, n, ood_share, si
 @given(st.integers(0, 999), st.lists(st.integers(1, 60), min_size=1, max_size=4))
 def test_coarse_histograms_are_the_same_whatever_the_parts_and_bound_what_is_true(seed, sizes):
     instances, alarms, run = simulate(seed, 200)
-    alarms["score"] += np.random.default_rng(seed).normal(size=len(alarms))
+    rng = np.random.default_rng(seed)
+    alarms["score"] += rng.normal(size=len(alarms))
+    instances["confidence"] = rng.random(len(instances))
     true = judge(instances, alarms, run)
     found = judge_by_parts(cut(instances, alarms, sizes), run, bins=8)
     assert found == judge_by_parts([(instances, alarms)], run, bins=8)
     errors = []
     for mine, whole in zip(found, true, strict=True):
-        for name in RANKED:
+        for name in ERRORS:
             if whole[name] is not None:
                 errors.append(mine[ERRORS[name]])
                 assert abs(mine[name] - whole[name]) <= errors[-1] + 1e-12
@@ -164,6 +168,12 @@ def test_a_ramp_turns_out_to_be_one(distinct, sizes):
         lambda instances: instances.assign(label=instances["label"].mask(instances["position"] > 250)),
         lambda instances: instances.drop(columns=["faultload", "category", "severity"]),
         lambda instances: instances.drop(columns="classifier_time_us"),
+        lambda instances: instances.drop(columns=["confidence", "brier"]),
+        lambda instances: instances.assign(confidence=np.nan, brier=np.nan),
+        lambda instances: instances.assign(confidence=instances["confidence"].mask(instances["label"] == 40)),
+        lambda instances: instances.assign(brier=instances["brier"].mask(instances["position"] > 150)),
+        lambda instances: instances.assign(label=-1),
+        lambda instances: instances.assign(label=instances["predicted"]),
     ],
 )
 def test_what_is_missing_is_told_as_of_the_whole(spoil):

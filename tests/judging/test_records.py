@@ -10,6 +10,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
 from farm.errors import DataError
 from farm.judging import judge
 from farm.judging.record import MEASURED
+from farm.measures.certainty import CERTAINTY
 from farm.testing import make_readouts
 from tests.wording import refused, same_text
 
@@ -30,6 +31,12 @@ def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, novel_sh
         "severity": severity,
     }
     classifier_time = rng.random(n) * 100
+    probabilities = np.random.default_rng([seed, 1]).dirichlet(np.ones(CLASSES), n)
+    truth = np.where(novel[:, None], np.nan, np.eye(CLASSES)[label])
+    sureness = {
+        "confidence": probabilities.max(axis=1).round(2),
+        "brier": ((probabilities - truth) ** 2).sum(axis=1),
+    }
     said = {}
     for name in monitors:
         score = rng.normal(size=n).round(1) + is_ood
@@ -49,8 +56,10 @@ def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, novel_sh
         predicted=predicted,
         is_ood=is_ood,
         classifier_time_us=classifier_time,
+        **sureness,
         **faults,
         run={
+            "classes": [*"abc"],
             "workload": {"name": "gtsrb"},
             "classifier": {"name": "lenet"},
             "monitors": [{"name": name, **noted} for name in monitors],
@@ -104,6 +113,16 @@ def test_every_record_agrees_with_references_computed_row_by_row(seed):
         assert close(record["coverage"], 1 - cancelled.mean())
         assert close(record["accepted_accuracy"], (~wrong)[~cancelled].mean())
         assert close(record["classifier_accuracy"], (~wrong).mean())
+        right_answer = label != -1
+        if right_answer.any():
+            brier = rows["brier"].to_numpy()[right_answer].mean()
+            assert close(record["classifier_brier_sum"], brier)
+            assert close(record["classifier_brier_mean"], brier / CLASSES)
+            sure, hits = rows["confidence"].to_numpy()[right_answer], ~wrong[right_answer]
+            assert close(record["classifier_confidence_auroc"], roc_auc_score(hits, sure))
+        else:
+            why = f"none of the {len(rows)} instances has a right answer"
+            assert {record["undefined"][name] for name in CERTAINTY} == {why}
         assert close(record["safety_gain"], (wrong & cancelled).mean())
         assert close(record["residual_hazard"], (wrong & ~cancelled).mean())
         assert close(record["availability_cost"], (~wrong & cancelled).mean())
@@ -132,6 +151,65 @@ def test_every_record_agrees_with_references_computed_row_by_row(seed):
         ]
         assert close(record["realised_acceptance"], 1 - id_alarms["alarm"].mean())
         assert (record["asked_acceptance"], record["monitor_bytes"]) == (0.95, 1000)
+
+
+@pytest.mark.parametrize(
+    ("columns", "run", "reasons"),
+    [
+        ({}, {}, {"classifier_brier_mean": "the number of classes was not given"}),
+        # A log tells those classes that occur in it.
+        ({}, {"classes": ["a"], "log": {}}, {"classifier_brier_mean": "the number of classes was not given"}),
+        (
+            {"brier": None},
+            {"classes": ["a", "b"]},
+            dict.fromkeys(CERTAINTY[:2], "no probabilities were given"),
+        ),
+        (
+            {"brier": [0.5, np.nan, 0.1, np.nan]},
+            {"classes": ["a", "b"]},
+            dict.fromkeys(CERTAINTY[:2], "the Brier score is missing for 1 of 3 instances"),
+        ),
+        (
+            {"confidence": None},
+            {"classes": ["a", "b"]},
+            {"classifier_confidence_auroc": "no confidence was given"},
+        ),
+        (
+            {"confidence": [np.nan, 0.9, 0.9, np.nan]},
+            {"classes": ["a", "b"]},
+            {"classifier_confidence_auroc": "the confidence is missing for 1 of 3 instances"},
+        ),
+        (
+            {"predicted": [0, 1, 1, 1]},
+            {"classes": ["a", "b"]},
+            {"classifier_confidence_auroc": "each of the 3 predictions is right"},
+        ),
+        (
+            {"predicted": [1, 0, 0, 1]},
+            {"classes": ["a", "b"]},
+            {"classifier_confidence_auroc": "none of the 3 predictions is right"},
+        ),
+        (
+            {"label": None},
+            {"classes": ["a", "b"]},
+            dict.fromkeys(CERTAINTY, "no labels were given"),
+        ),
+    ],
+)
+def test_what_the_classifiers_probabilities_are_worth_is_undefined_for_a_reason(columns, run, reasons):
+    given = {"label": [0, 1, 1, -1], "predicted": [0, 1, 0, 1], "confidence": [0.9, 0.8, 0.8, 0.7]}
+    given |= {"brier": [0.02, 0.08, 1.28, np.nan], "is_ood": [False, False, True, True], **columns}
+    made = make_readouts({"odin": [True, False, False, True]}, category="", run=run, **given)
+    for record in judge(made.instances, made.alarms, {**made.run, **run}):
+        if record["part"] == "all":
+            assert {n: record["undefined"].get(n) for n in CERTAINTY} == {
+                **dict.fromkeys(CERTAINTY),
+                **reasons,
+            }
+            if "classifier_brier_sum" not in reasons:
+                assert close(record["classifier_brier_sum"], 1.38 / 3)
+            if "classifier_confidence_auroc" not in reasons:
+                assert record["classifier_confidence_auroc"] == 0.75
 
 
 @settings(max_examples=25, deadline=None)

@@ -15,10 +15,12 @@ from statsmodels.stats.proportion import proportion_confint
 from farm.errors import DataError, ParameterError
 from farm.measures.calibration import (
     brier_mean,
+    brier_scores,
     brier_sum,
     calibration_measures,
     confidence_auroc,
     ece,
+    label_probabilities,
     nll,
     reliability,
 )
@@ -227,6 +229,32 @@ def test_single_precision_is_as_good():
     single, _ = softmax(1, dtype=np.float32)
     for measure in (brier_sum, brier_mean, nll):
         assert measure(single, label).value == pytest.approx(measure(double, label).value, rel=1e-6)
+
+
+@given(SEEDS, st.integers(1, 12), st.integers(0, 30))
+def test_each_instance_has_the_brier_score_of_its_definition(seed, classes, n):
+    random = np.random.default_rng(seed)
+    probabilities = random.dirichlet(np.full(classes, 0.3), n)
+    label = random.integers(-1, classes, n)
+    of_label = label_probabilities(probabilities, label)
+    found = brier_scores(probabilities, of_label)
+    for row, truth, probability, score in zip(probabilities, label, of_label, found, strict=True):
+        if truth < 0:
+            assert math.isnan(probability)
+            assert math.isnan(score)
+        else:
+            assert probability == row[truth]
+            assert score == pytest.approx(sum((p - (i == truth)) ** 2 for i, p in enumerate(row)), abs=1e-15)
+            assert 0 <= score <= 2
+    if (known := label >= 0).any():
+        assert brier_sum(probabilities[known], label[known]).value == pytest.approx(np.nanmean(found))
+
+
+def test_a_score_does_not_pass_its_end_by_rounding():
+    """A classifier's probabilities may sum to a little more than 1."""
+    both = np.array([[1.0005, 0.0], [1.0005, 0.0]])
+    found = brier_scores(both, label_probabilities(both, np.array([0, 1])))
+    assert found.tolist() == pytest.approx([2.5e-7, 2.0], abs=1e-15)
 
 
 def test_the_two_brier_scores_differ_by_the_number_of_classes_and_their_range():

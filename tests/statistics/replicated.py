@@ -178,7 +178,7 @@ class Auroc:
         """Sort each monitor's scores, once."""
         for monitor, scores in self._scores.items():
             _check(monitor, len(scores), resampling.n)
-        each = [areas_by_weight(scores, self._is_ood, resampling) for scores in self._scores.values()]
+        each = [areas_by_weight(scores, self._is_ood, resampling.code) for scores in self._scores.values()]
         return lambda weights: np.column_stack([area(weights) for area in each])
 
 

@@ -358,3 +358,54 @@ def test_needs_neither_torch_nor_scikit_learn():
     code = "import sys, farm.statistics.anova; print({'torch', 'sklearn'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+# Means of combinations ---------------------------------------------------------------------------------
+
+
+def test_of_an_interaction_the_means_are_those_of_cells():
+    table = table_of(WARPBREAKS, ["wool", "tension"])
+    found = analysed(table, ["wool", "tension"])
+    of = found.level_means["wool x tension"]
+    assert list(found.level_means) == ["wool", "tension", "wool x tension"]
+    cells = table.groupby(["wool", "tension"])["value"].mean()
+    assert of.levels == tuple(", ".join(at) for at in cells.index)
+    assert of.means == pytest.approx(cells.to_list())
+    # With all interactions each cell has a mean of its own: independent, with the variance of 9 runs' mean.
+    error = found.effects[0].error / found.effects[0].error_df
+    assert np.array(of.covariance) == pytest.approx(np.eye(6) * error / 9, abs=1e-9)
+    assert of.error_df == found.effects[0].error_df == 48
+
+
+def test_of_three_factors_combinations_are_averaged_over_the_third():
+    table = table_of(BOTTLING, ["carbonation", "pressure", "speed"])
+    found = analysed(table, ["carbonation", "pressure", "speed"])
+    assert set(found.level_means) == {
+        *("carbonation", "pressure", "speed"),
+        *("carbonation x pressure", "carbonation x speed", "pressure x speed"),
+    }
+    for one, other in combinations(["carbonation", "pressure", "speed"], 2):
+        of = found.level_means[f"{one} x {other}"]
+        cells = table.groupby([one, other])["value"].mean()
+        assert of.levels == tuple(f"{a}, {b}" for a, b in cells.index)
+        assert of.means == pytest.approx(cells.to_list())
+
+
+def test_means_of_combinations_have_the_errors_of_a_prediction():
+    """Where a cell has fewer runs its mean is less sure: statsmodels' own standard errors of predictions."""
+    from statsmodels.formula.api import ols
+
+    table = table_of({**KIDNEY, (1, 1): KIDNEY[1, 1][:3], (2, 3): KIDNEY[2, 3][:5]}, ["days", "gain"])
+    of = analysed(table, ["days", "gain"]).level_means["days x gain"]
+    fit = ols("value ~ C(days) * C(gain)", table).fit()
+    cells = table[["days", "gain"]].drop_duplicates().sort_values(["days", "gain"])
+    predicted = fit.get_prediction(cells)
+    assert of.means == pytest.approx(predicted.predicted_mean.tolist())
+    assert np.sqrt(np.diag(of.covariance)) == pytest.approx(predicted.se_mean.tolist())
+
+
+def test_with_blocks_there_are_means_of_factors_alone():
+    table = balanced((2, 3), 4, seed=1)
+    table["run"] = table.groupby([column for column in table if column != "value"]).cumcount()
+    factors = [column for column in table if column not in ("value", "run")]
+    assert set(analysed(table, factors, blocks="run").level_means) == set(factors)

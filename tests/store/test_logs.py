@@ -1,4 +1,5 @@
 import json
+import math
 
 import pandas as pd
 import pytest
@@ -31,12 +32,15 @@ def is_refused(log, content):
 def test_all_columns(log):
     read = log(
         "id,label,predicted,is_ood,alarm,cancelled,category,faultload,severity,monitor,score,confidence,"
-        "workload,classifier,monitor_time_us,classifier_time_us\n"
-        "a,3,3,0,0,0,,,,odin,0.1,0.9,gtsrb,lenet,12,100\n"
-        "b,-1,3,1,1,0,novelty,btsc,2.5,odin,0.7,0.8,gtsrb,lenet,13,101\n"
+        "label_probability,brier,workload,classifier,monitor_time_us,classifier_time_us\n"
+        "a,3,3,0,0,0,,,,odin,0.1,0.9,0.9,0.02,gtsrb,lenet,12,100\n"
+        "b,-1,3,1,1,0,novelty,btsc,2.5,odin,0.7,0.8,,,gtsrb,lenet,13,101\n"
     )
     first, second = read.instances.to_dict("records")
     assert (first["label"], first["is_ood"]) == (3, False)
+    assert (first["label_probability"], first["brier"]) == (0.9, 0.02)
+    assert math.isnan(second.pop("label_probability"))
+    assert math.isnan(second.pop("brier"))
     assert all(pd.isna(first[name]) for name in ("category", "faultload", "severity"))
     assert second == {
         "position": 1,
@@ -208,6 +212,8 @@ def test_unknown_columns_are_noted(log):
         "predicted,alarm,is_ood\n0,1,2\n",
         "predicted,alarm,score\n0,1,inf\n",
         "predicted,alarm,severity\n0,1,high\n",
+        "predicted,alarm,brier\n0,1,0.5\n0,1,2.5\n",
+        "predicted,alarm,label_probability\n0,1,-0.5\n",
         "predicted,alarm,monitor_time_us\n0,1,-3\n",
         "predicted,alarm\n,1\n",
         "predicted,alarm\n0,1\n-1,1\n",

@@ -203,10 +203,16 @@ def add_looking(commands: Commands) -> None:
         default=[],
         metavar="F",
         help="monitor, workload, classifier, faultload, category or severity; one to three "
-        "(default: monitor and faultload)",
+        "(default: monitor and faultload; of a measure of the classifier, classifier and faultload)",
     )
     anova.add_argument("--interactions", choices=("two-way", "none", "all"), default="two-way")
-    anova.add_argument("--measure", default="overall.mcc", metavar="M", help="default: overall.mcc")
+    anova.add_argument(
+        "--measure",
+        default="overall.mcc",
+        metavar="M",
+        help="default: overall.mcc; classifier_accuracy, classifier_brier_mean, classifier_brier_sum and "
+        "classifier_confidence_auroc are of the classifier: one value a run",
+    )
     anova.add_argument("--monitor", action="append", default=[], metavar="NAME", help="only these")
     anova.add_argument("--alpha", type=float, default=0.05, metavar="A", help="default: 0.05")
     anova.add_argument(

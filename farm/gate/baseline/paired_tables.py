@@ -110,7 +110,7 @@ class PairedTables(StreamTables):
         return Counted(difference, self.tracks, self.sizes, by_kind, amounts)
 
     def _paired_areas(self, monitor: str) -> PairedRanked:
-        now, then = (self.ranked(name) for name in (monitor, before(monitor)))
+        now, then = (self.ranked(AUROC, name) for name in (monitor, before(monitor)))
         return PairedRanked(
             self.tracks, self.sizes, [a - b for a, b in zip(now.areas, then.areas, strict=True)]
         )

@@ -107,11 +107,14 @@ def _of_sheet(cell: TableCell) -> Cell:
 def look_table(look: Look, *, titled: bool = True) -> Markup:
     """Return a look with its notes, and with the reasons of what is undefined in it.
 
-    Measures of a column none of which is large all have three digits, so that they can be read down it.
+    Measures of a column none of which is large all have as many digits, so that they can be read down it.
     """
     columns = zip(*look.rows, strict=True)
-    digits = [".3f" if _small(column) else ".4g" for column in columns]
-    rows = [[_of_look(cell, form) for cell, form in zip(row, digits, strict=True)] for row in look.rows]
+    forms = [f".{look.digits}f" if _small(column) else ".4g" for column in columns]
+    rows = [
+        [_of_look(cell, form, look.digits) for cell, form in zip(row, forms, strict=True)]
+        for row in look.rows
+    ]
     notes = (*look.notes, *undefined_because(look))
     return join(
         table(look.columns, rows, caption=look.title if titled else "") if look.columns else None,
@@ -123,13 +126,13 @@ def _small(column: Iterable[LookCell]) -> bool:
     return all(abs(cell.value) < LARGE for cell in column if isinstance(cell, Measure) and cell.defined)
 
 
-def _of_look(cell: LookCell, form: str) -> Cell:
+def _of_look(cell: LookCell, form: str, digits: int) -> Cell:
     if isinstance(cell, Bounded):
         if not cell.value.defined:
             return Cell(DASH)
         low, high = cell.low, cell.high
-        below = interval(low.value, high.value, 3) if low.defined and high.defined else ""
-        return Cell(f"{cell.value.value:.3f}", below, cell.value.value)
+        below = interval(low.value, high.value, digits) if low.defined and high.defined else ""
+        return Cell(f"{cell.value.value:.{digits}f}", below, cell.value.value)
     if isinstance(cell, Measure):
         return Cell(format(cell.value, form), value=cell.value) if cell.defined else Cell(DASH)
     if isinstance(cell, int | float):

@@ -11,6 +11,7 @@ import yaml
 from farm.cli import _parser
 from farm.config.experiment import parse_experiment
 from farm.gate.criteria_file import parse_criteria
+from farm.protocols.robustness.spec import Robustness
 from farm.store.logs import read_log
 from tests.wording import same_text
 
@@ -18,6 +19,7 @@ GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
 FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
+ROBUSTNESS = (GUIDES / "robustness.md").read_text(encoding="utf-8")
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -28,7 +30,7 @@ def blocks(text: str, language: str) -> list[str]:
 def commands(text: str) -> list[list[str]]:
     """Return each `farm ...` in a block or between backquotes, without what a shell makes of it."""
     found = re.findall(r"(?:^[\s-]*(?:run: )?|`)(farm [a-z][^\n`]*)", text, flags=re.MULTILINE)
-    return [re.split(r" \|\| | > ", one)[0].split()[1:] for one in found]
+    return [re.split(r" \|\| | > | # ", one)[0].split()[1:] for one in found]
 
 
 def values(text: str) -> dict:
@@ -62,8 +64,9 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (CI, {"run", "check", "baseline", "cache", "plan"}),
         (FIRST, {"try", "run"}),
         (LOGS, {"judge", "check", "plan"}),
+        (ROBUSTNESS, {"run", "check"}),
     ],
-    ids=["continuous integration", "first look", "logs"],
+    ids=["continuous integration", "first look", "logs", "robustness"],
 )
 def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
     # What is but named, such as `farm check`, is left out.
@@ -74,6 +77,13 @@ def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
             _parser().parse_args(arguments)
         except SystemExit:
             pytest.fail(f"farm {' '.join(arguments)}: {capsys.readouterr().err}")
+
+
+def test_the_robustness_evaluation_is_one_and_its_criteria_are_some() -> None:
+    evaluation, criteria = (yaml.safe_load(block) for block in blocks(ROBUSTNESS, "yaml"))
+    conditions = Robustness.model_validate(evaluation).conditions.values()
+    assert sum(one.part == "ood" for one in conditions) == 17
+    assert len(parse_criteria(criteria, GUIDES / "approval.yaml").criteria) == 5
 
 
 def test_the_gate_for_logs_is_one() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from farm import registry
@@ -61,6 +62,8 @@ class _NamedPart(NamedTuple):
     severity: float | None = None
     made: Faultload | None = None
     """The fault, where it was made to find out whether it has severities."""
+    stream: Mapping[str, Any] = MappingProxyType({})
+    """What its stream has otherwise than the campaign's."""
 
 
 def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
@@ -94,6 +97,8 @@ def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
             fault.made.check_severity(fault.severity)
         values = {"workload": workload.spec, "classifier": classifier.spec, "faultload": fault.spec}
         values |= {"monitors": [spec for name, spec in monitors if name not in without[number]]}
+        if fault.stream:
+            values["stream"] = {**campaign.stream.model_dump(exclude_unset=True), **fault.stream}
         if outliers.spec is not None:
             values[LEARNED] = outliers.spec
         if not values["monitors"]:
@@ -152,9 +157,11 @@ def _all_faults(campaign: Campaign, folder: Path | None) -> list[_NamedPart]:
                 severities = campaign.severities if made.severities else severities
         last = sorted(item, key=lambda spec: spec.both)  # those of all instances come after the others
         name = "+".join(_shown("faultload", spec) for spec in last) or campaign.stream.benchmark or NO_FAULT
+        own = next((spec.stream.model_dump(exclude_unset=True) for spec in item if spec.stream), {})
         for severity in severities:
             specs = [spec.at(severity if len(item) == 1 else spec.severity) for spec in item]
-            streams.append(_NamedPart(name, specs, specs[0].severity if len(specs) == 1 else None, made))
+            level = specs[0].severity if len(specs) == 1 else None
+            streams.append(_NamedPart(name, specs, level, made, own))
     if campaign.severities and not any(one.made and one.made.severities for one in streams):
         raise ExperimentError(
             "severities has no effect: each faultload says its own, has none, or is one of several in a "

@@ -47,6 +47,8 @@ INSTANCE = pa.schema(
         "label": pa.int64(),
         "predicted": pa.int64(),
         "confidence": pa.float64(),
+        "label_probability": pa.float64(),
+        "brier": pa.float64(),
         "is_ood": pa.bool_(),
         "category": pa.string(),
         "faultload": pa.string(),

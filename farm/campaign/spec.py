@@ -93,15 +93,41 @@ def _severity(value: Any) -> Any:
     return value
 
 
+class OwnStreamSpec(Strict):
+    """What is otherwise in the stream of a fault than in the campaign's others."""
+
+    ood_share: float | None = None
+    length: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"is empty; expected one of: {', '.join(type(self).model_fields)}")
+        return self
+
+
 class FaultloadSpec(FaultSpec):
-    """A fault as a campaign has it: at one severity, or at each of a list, which makes a cell each."""
+    """A fault as a campaign has it: at one severity, or at each of a list, which makes a cell each.
+
+    `stream` is what its cells have otherwise than the campaign's stream: their share of OOD, their length.
+    """
 
     severity: Annotated[Any, AfterValidator(_severity)] = None
+    stream: OwnStreamSpec | None = None
 
     def at(self, severity: float | None) -> FaultSpec:
         """Return it at one severity."""
-        values = self.model_dump(by_alias=True, exclude_unset=True)
+        values = self.model_dump(by_alias=True, exclude_unset=True, exclude={"stream"})
         return FaultSpec.model_validate({**values, "severity": severity})
+
+
+def _one_stream_at_most(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
+    said = [fault.name for fault in faults if fault.stream is not None]
+    if len(said) > 1:
+        raise ValueError(
+            f"'{said[0]}' and '{said[1]}' are in one stream and both say what it is; expected one"
+        )
+    return faults
 
 
 def _one_severity_each(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
@@ -114,7 +140,12 @@ def _one_severity_each(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
     return faults
 
 
-Streamed = Annotated[list[FaultloadSpec], BeforeValidator(as_faults), AfterValidator(_one_severity_each)]
+Streamed = Annotated[
+    list[FaultloadSpec],
+    BeforeValidator(as_faults),
+    AfterValidator(_one_severity_each),
+    AfterValidator(_one_stream_at_most),
+]
 """The faults of one stream: one or several; empty where there are ID instances alone."""
 
 

@@ -538,3 +538,82 @@ def test_a_thousand_cells_take_no_time():
     took = time.process_time() - started
     assert len(cells) == 13 * 79
     assert took < 1
+
+
+# Streams of their own ----------------------------------------------------------------------------------
+
+
+def streams(campaign):
+    """Give the share and the length of each cell's stream, by its fault."""
+    return {
+        (cell.label["faultload"], cell.label["severity"]): (
+            cell.experiment.stream.ood_share,
+            cell.experiment.stream.length,
+        )
+        for cell in campaign.cells()
+    }
+
+
+def test_a_faults_own_stream_is_that_of_its_cells_alone():
+    campaign = parse(
+        stream={"length": 200},
+        faultloads=[
+            None,
+            {"name": "fog", "severity": [2, 4], "stream": {"ood_share": 1.0}},
+            {"name": "snow", "severity": 1, "stream": {"ood_share": 0.25, "length": 40}},
+            {"name": "rain", "severity": 1},
+        ],
+    )
+    assert streams(campaign) == {
+        ("none", None): (None, 200),
+        ("fog", 2): (1.0, 200),
+        ("fog", 4): (1.0, 200),
+        ("snow", 1): (0.25, 40),
+        ("rain", 1): (None, 200),
+    }
+    (fault,) = campaign.cells()[1].experiment.faultload
+    assert "stream" not in fault.model_dump() | fault.parameters
+
+
+def test_what_a_fault_does_not_say_of_its_stream_is_the_campaigns():
+    order = {"name": "sequential"}
+    campaign = parse(
+        stream={"order": order, "ood_share": 0.5},
+        faultloads=[{"name": "fog", "severity": 1, "stream": {"length": 40}}],
+    )
+    (cell,) = campaign.cells()
+    stream = cell.experiment.stream
+    assert (stream.order.name, stream.ood_share, stream.length) == ("sequential", 0.5, 40)
+
+
+def test_several_faults_of_one_stream_say_once_what_it_is():
+    fog = {"name": "fog", "severity": 1}
+    both = {"name": "snow", "severity": 2, "both": True}
+    own = {"stream": {"ood_share": 0.5}}
+    for faults in ([{**fog, **own}, both], [fog, {**both, **own}]):
+        assert set(streams(parse(faultloads=[faults])).values()) == {(0.5, None)}
+
+
+def test_a_faults_own_stream_makes_other_cells():
+    """Cells that differ in it alone are not taken for one another."""
+    plain, own = (
+        parse(faultloads=[{"name": "fog", "severity": 1, **more}]).cells()[0]
+        for more in ({}, {"stream": {"ood_share": 1.0}})
+    )
+    assert plain.experiment != own.experiment
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [{}, {"order": "sequential"}, {"length": 0}, {"ood_share": "half"}, 0.5],
+    ids=["empty", "order", "length 0", "no number", "no mapping"],
+)
+def test_what_is_no_stream_of_a_fault_is_told(stream):
+    with refused(FarmError) as caught:
+        parse(faultloads=[{"name": "fog", "severity": 1, "stream": stream}]).cells()
+    assert caught.value.exit_code == 2
+
+
+def test_two_faults_of_one_stream_do_not_both_say_what_it_is():
+    own = {"severity": 1, "stream": {"ood_share": 0.5}}
+    is_refused(faultloads=[[{"name": "fog", **own}, {"name": "snow", **own}]])

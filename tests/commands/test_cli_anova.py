@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from farm.cli import main
 from farm.commands.anova import blocks_of, table_of
@@ -200,6 +201,86 @@ def test_a_monitor_without_a_value_is_left_out_and_named(runs, capsys) -> None:
     out = capsys.readouterr().out
     same_text(out)
     assert "  silent" not in out
+
+
+def save_classifiers(folder, seed: int, right: dict[str, float], monitors=("a", "b"), **columns) -> list[str]:
+    """Save a run for each classifier, which is right on that share of fog, and on half of it of noise."""
+    saved, n = [], 400
+    fault = np.array(["fog", "noise"], dtype=object)[np.arange(n) % 2]
+    for name, share in right.items():
+        rng = np.random.default_rng([seed, *name.encode()])
+        hit = rng.random(n) < np.where(fault == "fog", share, share / 2)
+        sure = np.where(hit, rng.beta(3, 1, n), rng.random(n))
+        made = make_readouts(
+            {m: rng.random(n) < 0.5 for m in monitors},
+            **{"confidence": sure, "brier": np.where(hit, 0.2, 1.0) * sure, **columns},
+            is_ood=True,
+            wrong=~hit,
+            faultload=fault,
+            run={
+                "workload": {"name": "signs"},
+                "classifier": {"name": name},
+                "classes": ["stop", "yield"],
+                "seed": seed,
+            },
+        )
+        saved.append(str(made.save(folder / f"{name}-{seed}")))
+    return saved
+
+
+OF_CLASSIFIER = ("classifier_accuracy", "classifier_brier_mean", "classifier_confidence_auroc")
+
+
+@pytest.mark.parametrize("measure", OF_CLASSIFIER)
+def test_what_a_classifier_is_worth_counts_once_a_run_however_many_monitors(
+    tmp_path, capsys, measure
+) -> None:
+    options = ["--measure", measure, "--factor", "classifier", "--factor", "faultload", "--format", "json"]
+    told = []
+    for monitors in (("a",), ("a", "b", "c")):
+        folder = tmp_path / str(len(monitors))
+        runs = [
+            run
+            for seed in range(4)
+            for run in save_classifiers(folder, seed, {"lenet": 0.9, "vgg": 0.6}, monitors=monitors)
+        ]
+        assert main(["anova", *runs, *options]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+        assert told[-1]["n"] == 2 * 2 * 4
+        assert told[-1]["blocks"]["noun"] == "seed"
+    table, _ = table_of([Readouts.load(run) for run in runs], measured(measure))
+    for row in table.to_dict("records"):
+        instances = Readouts.load(folder / f"{row['classifier']}-{row['seed']}").instances
+        own = instances[instances["faultload"] == row["faultload"]]
+        right = own["label"] == own["predicted"]
+        expected = {
+            "classifier_accuracy": right.mean(),
+            "classifier_brier_mean": own["brier"].mean() / 2,
+            "classifier_confidence_auroc": roc_auc_score(right, own["confidence"]),
+        }
+        assert row[measure] == pytest.approx(expected[measure])
+    effects = {effect["name"]: effect for effect in told[0]["table"]}
+    if measure == "classifier_accuracy":
+        assert max(effects[name]["p"] for name in ("classifier", "faultload")) < 0.01
+    # Monitors draw random numbers after the classifier's, and have no part in what is measured.
+    assert told[0]["table"] == told[1]["table"]
+
+
+def test_of_the_classifier_other_factors_are_usual_and_monitors_are_none(tmp_path, capsys) -> None:
+    runs = [run for seed in range(3) for run in save_classifiers(tmp_path, seed, {"lenet": 0.9, "vgg": 0.6})]
+    arguments = ["anova", *runs, "--measure", "classifier_accuracy"]
+    assert main([*arguments, "--format", "json"]) == 0
+    effects = [effect["name"] for effect in json.loads(capsys.readouterr().out)["table"]]
+    assert effects == ["classifier", "faultload", "classifier x faultload"]
+    for option in (["--factor", "monitor"], ["--monitor", "a"]):
+        assert main([*arguments, *option]) == 2
+        same_text(capsys.readouterr().err)
+
+
+def test_a_classifier_without_a_value_on_some_set_is_told_of(tmp_path, capsys) -> None:
+    runs = [run for seed in range(3) for run in save_classifiers(tmp_path, seed, {"lenet": 0.9}, brier=None)]
+    assert main(["anova", *runs, "--measure", "classifier_brier_mean"]) == 2
+    same_text(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

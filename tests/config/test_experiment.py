@@ -325,9 +325,10 @@ def test_a_shipped_experiment_looks_for_files_in_the_current_folder(tmp_path, mo
     assert load_experiment(str(EXPERIMENTS / "quickstart.yaml"))[1] == EXPERIMENTS
 
 
-CAMPAIGNS = ("benchmark-small", "oob-strict", "od-test", "od-test-cut", "od-test-small")
+PROTOCOLS = ("od-test", "od-test-cut", "od-test-small", "robustness", "robustness-btsc", "robustness-small")
+CAMPAIGNS = ("benchmark-small", "oob-strict", *PROTOCOLS)
 SINGLE = sorted(path for path in EXPERIMENTS.glob("*.yaml") if path.stem not in CAMPAIGNS)
-"""The shipped experiments that are no campaigns; OD-tests have tests in tests/protocols."""
+"""The shipped experiments that are no campaigns; protocols have tests in tests/protocols."""
 
 
 def test_shipped_experiments_find_their_lists_from_anywhere(tmp_path, monkeypatch):

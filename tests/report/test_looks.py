@@ -85,3 +85,31 @@ def test_a_page_aligns_small_numbers_and_leaves_large_ones():
     rows = [("a", Measure(3.0), Measure(12345.6)), ("b", Measure(1.25), Measure(1.0))]
     made = look_table(Look("", ("monitor", "rank", "time"), rows))
     assert all(f">{told}<" in made for told in ("3.000", "1.250", "1.235e+04", "1"))
+
+
+@pytest.mark.parametrize("style", ["table", "markdown", "latex", "csv"])
+@pytest.mark.parametrize("digits", [3, 5])
+def test_a_table_may_ask_for_more_digits_of_its_intervals(style, digits):
+    small = Bounded(Measure(0.0123456), Measure(0.0111111), Measure(0.0134567))
+    text = render_looks([Look("", ("monitor", "score"), [("odin", small)], digits=digits)], style, width=80)
+    low, value, high = (f"{x:.{digits}f}" for x in (0.0111111, 0.0123456, 0.0134567))
+    assert f"{low}{DASH}{high}" in text.replace("--", DASH)
+    assert re.search(rf"(?<!\d){value}(?!\d)", text)
+
+
+def test_a_page_has_as_many_digits_of_intervals_as_its_terminal_table():
+    small = Bounded(Measure(0.0123456), Measure(0.0111111), Measure(0.0134567))
+    made = look_table(Look("", ("monitor", "score"), [("odin", small)], digits=5))
+    assert ">0.01235<" in made
+    assert f"0.01111{DASH}0.01346" in made
+    plain = look_table(Look("", ("monitor", "score"), [("odin", small)]))
+    assert ">0.012<" in plain
+    assert f"0.011{DASH}0.013" in plain
+
+
+def test_digits_are_of_intervals_alone():
+    rows = [("odin", Measure(0.0123456), 1200, "0.5")]
+    three, five = (
+        render_looks([Look("", ("monitor", "p", "n", "note"), rows, digits=n)], "csv") for n in (3, 5)
+    )
+    assert three == five

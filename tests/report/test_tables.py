@@ -226,6 +226,19 @@ def test_id_table_has_the_classifier_alone_and_the_change():
     ]
 
 
+def test_below_it_stands_what_the_classifiers_probabilities_are_worth():
+    certainty = {"classifier_brier_sum": 0.1234, "classifier_brier_mean": None}
+    records = [{**r, **certainty, "classifier_confidence_auroc": 0.876} for r in RECORDS]
+    told = (
+        "The classifier's probabilities: Brier score 0.123, AUROC of right predictions by confidence 0.876."
+    )
+    assert told in " ".join(whole(records).split())
+    certainty["classifier_brier_mean"] = 0.0041
+    assert "Brier score 0.123, 0.0041 a class, AUROC" in " ".join(
+        whole([{**r, **certainty} for r in records]).split()
+    )
+
+
 def test_id_table_comes_once_a_run_and_groups_each_have_theirs():
     text = whole([*make_records(faults=("fog", "snow"), severity=2.0), *make_records("cifar10")])
     titles = [line for line in text.splitlines() if " · " in line]

@@ -79,6 +79,16 @@ def test_what_the_classifier_said_is_kept(steps, classifier, tiny):
     np.testing.assert_allclose(instances["confidence"], seen.confidence)
 
 
+def test_each_instance_has_the_probability_of_its_label_and_its_brier_score(classifier, tiny):
+    probabilities = np.array([[0.7, 0.2, 0.1, 0.0], [0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]])
+    seen = step(classifier, tiny, [0, 1, 2], probabilities=probabilities)
+    labels = np.array([1, -1, 1])
+    instances = recorded([seen._replace(batch=replace(seen.batch, labels=labels))], ["a"]).instances
+    assert instances["label_probability"].tolist() == pytest.approx([0.2, np.nan, 1.0], nan_ok=True)
+    brier = [0.7**2 + 0.8**2 + 0.1**2, np.nan, 0.0]
+    assert instances["brier"].tolist() == pytest.approx(brier, nan_ok=True)
+
+
 def test_an_id_instance_has_no_fault_and_no_category(steps):
     instances = recorded(steps).instances
     assert instances["is_ood"].tolist() == [False] * 4 + [True] * 2

@@ -1,0 +1,304 @@
+"""A robustness evaluation as its file says it, and the campaign that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from farm.config.explaining import explain
+from farm.config.specs import (
+    NO_FAULT,
+    ClassifierSpec,
+    ComponentSpec,
+    MonitorSpec,
+    Strict,
+    ValidationFaultSpec,
+)
+from farm.errors import ExperimentError, suggestion
+
+NAME = "robustness"
+SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
+"""Keys that mean in a campaign what they mean here."""
+TRANSFORMATIONS = tuple(
+    f"robustness-{name}"
+    for name in (
+        "noise",
+        "grey",
+        "snow",
+        "rain",
+        "fog",
+        "perspective",
+        "blur",
+        "rotation",
+        "crop",
+        "reflection",
+    )
+)
+NATURAL = "natural-images"
+STANDARD: Mapping[str, Mapping[str, Any]] = {
+    "uniform-noise": {"name": "pure-noise", "distribution": "uniform"},
+    "normal-noise": {"name": "pure-noise", "distribution": "normal"},
+    NATURAL: {},
+    "shuffled-images": {"name": "shuffled-pixels"},
+    "mixed-images": {"name": "mixed-halves"},
+    "swirled-images": {"name": "swirl"},
+    "colour-swap": {"name": "colour-swap"},
+}
+"""The sets of the literature and the distorted ones, by the names that tables show."""
+GANS: tuple[Mapping[str, Any], ...] = (
+    {"name": "gan-lee", "as": "lee-gan", "loss": "gan"},
+    {"name": "gan-lee", "as": "lee-wgan", "loss": "wgan"},
+    {"name": "gan-sricharan", "as": "sricharan-gan-0.005", "loss": "gan", "classifier_loss": 0.005},
+    {"name": "gan-sricharan", "as": "sricharan-wgan-0.005", "loss": "wgan", "classifier_loss": 0.005},
+    {"name": "gan-sricharan", "as": "sricharan-wgan-0.002", "loss": "wgan", "classifier_loss": 0.002},
+    {
+        "name": "gan-sricharan",
+        "as": "sricharan-wgan-2-epochs",
+        "loss": "wgan",
+        "classifier_loss": None,
+        "epochs": 2,
+    },
+)
+LEVELS = (1, 2, 3, 4, 5)
+Part = Literal["classification", "ood"]
+Kind = Literal["plain", "transformation", "standard", "pair", "gan"]
+PLAIN = "none"
+"""What stands for a transformation where there is none."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a campaign's fault is in the evaluation."""
+
+    part: Part
+    kind: Kind
+    name: str
+    """What results call it; of a pair the set of natural images and the transformation."""
+    group: str
+    """The transformation of a pair, or the set that several trainings of a GAN are of; else its name."""
+    level: float | None = None
+    """Of a pair, at which level both sides are transformed."""
+
+
+def _short(name: str) -> str:
+    """Return a transformation's name as tables show it.
+
+    Examples
+    --------
+    >>> _short("robustness-fog"), _short("my-rain")
+    ('fog', 'my-rain')
+    """
+    return name.removeprefix("robustness-")
+
+
+class GanSpec(ComponentSpec):
+    """A faultload that is trained, by name; it takes a `seed`, so that it can be trained several times."""
+
+    @property
+    def title(self) -> str:
+        """The name that tables show."""
+        return self.alias or self.name
+
+
+def _titled(spec: ComponentSpec) -> str:
+    return spec.alias or spec.name
+
+
+def _list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+class Robustness(Strict):
+    """What a robustness evaluation asks of classifiers: transformations and levels, and OOD sets."""
+
+    name: str
+    protocol: Literal["robustness"]
+    description: str = ""
+    seed: int = 0
+    repetitions: int = Field(default=20, ge=1)
+    workload: ComponentSpec
+    classifiers: Annotated[list[ClassifierSpec], Field(min_length=1, strict=False)]
+    parts: Annotated[list[Part], Field(min_length=1, strict=False), BeforeValidator(_list)] = Field(
+        default=["classification", "ood"]
+    )
+    transformations: Annotated[list[ValidationFaultSpec], Field(min_length=1, strict=False)] = Field(
+        default=[ValidationFaultSpec(name=name) for name in TRANSFORMATIONS]
+    )
+    levels: Annotated[list[float], Field(min_length=1, strict=False)] = Field(default=[*LEVELS])
+    natural: ComponentSpec = ComponentSpec(name="photographs")
+    sets: Annotated[list[str], Field(strict=False)] = Field(default=[*STANDARD])
+    pairs: bool = True
+    gans: Annotated[list[GanSpec], Field(strict=False)] = Field(
+        default=[GanSpec.model_validate(dict(one)) for one in GANS]
+    )
+    gan_trainings: int = Field(default=10, ge=1)
+    gan: dict[str, Any] = Field(default={})
+    images: int | None = Field(default=None, ge=10)
+    certainty: MonitorSpec = MonitorSpec(name="max-softmax")
+    criteria: str | None = None
+    batch_size: int = 64
+    threads: int = 1
+    limits: dict[str, Any] = Field(default={})
+    pictures: Any = "none"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for name in self.sets:
+            if name not in STANDARD:
+                raise ValueError(f"sets has '{name}', which is not known; {suggestion(name, STANDARD)}")
+        for key, names in (
+            ("classifiers", self.classifier_names),
+            ("transformations", self.transformation_names),
+            ("sets", self.sets),
+            ("gans", [one.title for one in self.gans]),
+            ("levels", [f"{level:g}" for level in self.levels]),
+        ):
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(
+                        f"{key}: '{name}' stands there twice; leave one out, or name it with 'as'"
+                    )
+        self._check_apart()
+        if any(level <= 0 for level in self.levels):
+            raise ValueError(f"levels has {min(self.levels):g}; expected numbers above 0")
+        if "ood" in self.parts and not (self.sets or self.pairs or self.gans):
+            raise ValueError("parts has 'ood', and sets, pairs and gans are all empty; leave 'ood' out")
+        if unused := sorted(set(self.gan) & {"seed", "name", "as"}):
+            why = "each training has its own" if unused == ["seed"] else "it is said for each of the gans"
+            raise ValueError(f"gan.{unused[0]} has no place there: {why}")
+        for one in self.gans:
+            if "seed" in one.parameters:
+                said = f"gans: '{one.title}' has seed {one.parameters['seed']}"
+                raise ValueError(f"{said}; leave it out: each training has its own, from the file's seed on")
+        return self
+
+    def _check_apart(self) -> None:
+        """Raise where two conditions would have one name: results of both would be taken for one's."""
+        taken = {NO_FAULT: "the test set as it is"}
+        for key, names in (
+            ("transformations", [{_titled(one), _short(_titled(one))} for one in self.transformations]),
+            ("sets", [{name} for name in self.sets]),
+            ("gans", [{one.title, *self._gan_titles(one)} for one in self.gans]),
+        ):
+            for name in (name for own in names for name in sorted(own)):
+                if name in taken:
+                    raise ValueError(f"{key}: '{name}' is {taken[name]}, too; name it otherwise with 'as'")
+            taken |= {name: f"one of {key}" for own in names for name in own}
+
+    @property
+    def classifier_names(self) -> list[str]:
+        """What tables call the classifiers."""
+        return [_titled(one) for one in self.classifiers]
+
+    @property
+    def transformation_names(self) -> list[str]:
+        """What tables call the transformations."""
+        return [_short(_titled(one)) for one in self.transformations]
+
+    @property
+    def seeds(self) -> list[int]:
+        """One a repetition."""
+        return [self.seed + number for number in range(self.repetitions)]
+
+    @cached_property
+    def conditions(self) -> Mapping[str, Condition]:
+        """What each of the campaign's faults is, by the name that its cells have."""
+        found: dict[str, Condition] = {}
+        if "classification" in self.parts:
+            found[NO_FAULT] = Condition("classification", "plain", PLAIN, PLAIN)
+            for one in self.transformations:
+                name = _short(_titled(one))
+                found[_titled(one)] = Condition("classification", "transformation", name, name)
+        if "ood" not in self.parts:
+            return found
+        found |= {name: Condition("ood", "standard", name, name) for name in self.sets}
+        for one in self.transformations if self.pairs else ():
+            name, pair, level = _short(_titled(one)), self._pair_name(one), self.pair_level(one)
+            found[f"{pair}+{_titled(one)}"] = Condition("ood", "pair", pair, name, level)
+        for gan in self.gans:
+            for title in self._gan_titles(gan):
+                found[title] = Condition("ood", "gan", title, gan.title)
+        return found
+
+    def levels_of(self, one: ValidationFaultSpec) -> list[float]:
+        """Return the levels of a transformation: all, or the one that it says itself."""
+        return self.levels if one.severity is None else [one.severity]
+
+    def pair_level(self, one: ValidationFaultSpec) -> float:
+        """Return the level at which both sides of a pair are transformed: the highest."""
+        return max(self.levels_of(one))
+
+    @staticmethod
+    def _pair_name(one: ComponentSpec) -> str:
+        return f"{NATURAL}+{_short(_titled(one))}"
+
+    def _gan_titles(self, gan: GanSpec) -> list[str]:
+        return [f"{gan.title}-{number + 1}" for number in range(self.gan_trainings)]
+
+    def campaign(self) -> dict[str, Any]:
+        """Return the campaign: each repetition has a seed of its own, and all have the same images."""
+        shared = {key: getattr(self, key) for key in SHARED if key in self.model_fields_set}
+        whole = {} if self.images is None else {"length": self.images}
+        return {
+            "pictures": self.pictures,
+            "batch_size": self.batch_size,
+            **shared,
+            "repetitions": self.repetitions,
+            "workload": self._fixed(),
+            "classifiers": [_said(one) for one in self.classifiers],
+            "faultloads": list(chain(self._classification(), self._ood())),
+            "stream": whole,
+            "monitors": [_said(self.certainty)],
+        }
+
+    def _fixed(self) -> dict[str, Any]:
+        title = self.workload.parameters.get("title")
+        shown = self.workload.alias or (title if isinstance(title, str) else self.workload.name)
+        return {"name": "fixed", "as": shown, "of": _said(self.workload), "seed": self.seed}
+
+    def _classification(self) -> Iterator[Any]:
+        if "classification" not in self.parts:
+            return
+        yield NO_FAULT
+        all_faulted = {"ood_share": 1.0, **({} if self.images is None else {"length": self.images})}
+        for one in self.transformations:
+            yield {**_said(one), "severity": self.levels_of(one), "stream": all_faulted}
+
+    def _ood(self) -> Iterator[Any]:
+        """Yield each OOD set; half of its stream is in-distribution."""
+        if "ood" not in self.parts:
+            return
+        half = {"ood_share": 0.5, **({} if self.images is None else {"length": self.images})}
+        natural = {"name": "novelty", "as": NATURAL, "workload": _said(self.natural), "resize": True}
+        for name in self.sets:
+            yield {**(natural if name == NATURAL else {**STANDARD[name], "as": name}), "stream": half}
+        for one in self.transformations if self.pairs else ():
+            both = {**_said(one), "severity": self.pair_level(one), "both": True}
+            # Its own name, so that no table takes it for the untransformed set.
+            yield [{**natural, "as": self._pair_name(one), "stream": half}, both]
+        for gan in self.gans:
+            for number, title in enumerate(self._gan_titles(gan)):
+                yield {**self.gan, **_said(gan), "as": title, "seed": self.seed + number, "stream": half}
+
+
+def _said(one: ComponentSpec) -> dict[str, Any]:
+    return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return what a file says as the values of a campaign, which remembers it; `folder` has its files."""
+    try:
+        said = Robustness.model_validate(dict(values))
+    except ValidationError as error:
+        raise ExperimentError(explain(error, Robustness, values)) from None
+    if said.criteria is not None:  # a mistake in it is to be told before all the hours
+        from farm.gate.criteria_file import load_criteria
+
+        load_criteria(folder / said.criteria)
+    return {**said.campaign(), "protocol": dict(values)}

@@ -11,7 +11,7 @@ import pytest
 from farm.campaign.spec import parse_campaign
 from farm.cli import main
 from farm.config.specs import NO_FAULT
-from farm.errors import FarmError
+from farm.errors import ExperimentError, FarmError
 from farm.protocols.robustness.spec import (
     GANS,
     LEVELS,

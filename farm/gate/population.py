@@ -12,6 +12,7 @@ import numpy as np
 from farm.api.arrays import BoolArray, IntArray
 from farm.comparing import BenchmarkSet
 from farm.comparing.sets import NO_CATEGORY, NO_FAULT, NO_SEVERITY, UNKNOWN, judged_runs, sets_of
+from farm.config.specs import NO_FAULT as WITHOUT_FAULT
 from farm.errors import ExperimentError, suggestion
 from farm.gate.criterion import Criterion
 from farm.gate.selection import IS, NUMBERS, Condition
@@ -95,10 +96,15 @@ class RunOfSet:
         return None if value in (NO_FAULT, NO_CATEGORY, *UNKNOWN) else value
 
     def meets(self, condition: Condition) -> bool:
-        """Whether a condition holds; workloads and classifiers go by their plain names, too."""
+        """Whether a condition holds; workloads and classifiers go by their plain names, too.
+
+        Streams without a fault are asked for as in an experiment: `faultload:none`.
+        """
         key = condition.key
         if condition.holds(self.value(key)):
             return True
+        if key == "faultload" and self.of.faultload == NO_FAULT:
+            return condition.holds(WITHOUT_FAULT)
         name = _mapping(self.run.notes.get(key)).get("name") if key in ("workload", "classifier") else None
         return name is not None and condition.holds(str(name))
 

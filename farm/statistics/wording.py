@@ -66,3 +66,14 @@ def listed(names: Sequence[str]) -> str:
 def verb(subject: Sized, one: str, several: str) -> str:
     """Choose the form of a verb."""
     return one if len(subject) == 1 else several
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """Return a number and what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "triplet"), counted(1200, "triplet")
+    ('1 triplet', '1,200 triplets')
+    """
+    return f"{n:,} {one if n == 1 else several or one + 's'}"

@@ -386,3 +386,11 @@ class TestWhatCannotBeJudged:
         same_text(problem(old, "classifier_brier_mean <= 0.1"))
         same_text(problem(old, "classifier_confidence_auroc >= 0.9"))
         assert found(old, "classifier_accuracy >= 0.1").value.defined
+
+
+def test_the_plain_test_set_is_asked_for_as_an_experiment_says_it():
+    runs = [run_of(0), run_of(1, n_ood=0, n_id=300)]
+    plain = found(runs, "classifier_accuracy >= 0.5 on faultload:none")
+    assert plain.n == 300
+    with_each = parse_criterion("classifier_accuracy >= 0.5 on each faultload")
+    assert ["fog" in one.name for one in select(runs, with_each)] == [True]

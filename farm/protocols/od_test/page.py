@@ -20,7 +20,6 @@ from farm.protocols.od_test.summary import (
     optimism_gaps,
 )
 from farm.protocols.od_test.tables import by_source, means, networks, optimism, tests, triplets
-from farm.protocols.od_test.wording import counted
 from farm.report import figures
 from farm.report.page.book import FigureBook
 from farm.report.page.document import document
@@ -28,7 +27,7 @@ from farm.report.page.html import join, tag
 from farm.report.page.images import image_sheet
 from farm.report.page.section import PageSection
 from farm.report.page.tables import look_table
-from farm.statistics.wording import listed
+from farm.statistics.wording import counted, listed
 
 MOST_SAMPLES = 16
 MOST_LACKING = 20

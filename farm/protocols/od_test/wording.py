@@ -19,21 +19,10 @@ from farm.protocols.od_test.summary import (
 from farm.report.cells import interval
 from farm.statistics.ranks import RankComparison
 from farm.statistics.table import Undefined
-from farm.statistics.wording import listed, p_words, verb
+from farm.statistics.wording import counted, listed, p_words, verb
 from farm.store.amounts import in_bytes, in_words
 
 OFTEN = "95 % interval"
-
-
-def counted(n: int, one: str, several: str = "") -> str:
-    """Return a number and what it counts.
-
-    Examples
-    --------
-    >>> counted(1, "triplet"), counted(1200, "triplet")
-    ('1 triplet', '1,200 triplets')
-    """
-    return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
 def highest(found: Sequence[MeanAccuracy], *, complete: bool = True) -> str:

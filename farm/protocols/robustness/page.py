@@ -21,7 +21,6 @@ from farm.protocols.robustness.analysis import (
 )
 from farm.protocols.robustness.results import MEASURES, Results
 from farm.protocols.robustness.summary import ConditionMean, means, pairs_and_none, worst_trainings
-from farm.protocols.robustness.wording import counted
 from farm.report import figures
 from farm.report.approval import approval_parts
 from farm.report.checked import check_runs
@@ -32,6 +31,7 @@ from farm.report.page.images import image_sheet
 from farm.report.page.section import PageSection
 from farm.report.page.tables import look_table
 from farm.statistics.table import Undefined
+from farm.statistics.wording import counted
 
 MOST_ROWS = 12
 """A longer table that says what a figure shows is folded."""

@@ -219,8 +219,8 @@ class Robustness(Strict):
             return found
         found |= {name: Condition("ood", "standard", name, name) for name in self.sets}
         for one in self.transformations if self.pairs else ():
-            name, pair, level = _short(_titled(one)), self._pair_name(one), self.pair_level(one)
-            found[f"{pair}+{_titled(one)}"] = Condition("ood", "pair", pair, name, level)
+            name, level = _short(_titled(one)), self.pair_level(one)
+            found[f"{NATURAL}+{_titled(one)}"] = Condition("ood", "pair", f"{NATURAL}+{name}", name, level)
         for gan in self.gans:
             for title in self._gan_titles(gan):
                 found[title] = Condition("ood", "gan", title, gan.title)
@@ -233,10 +233,6 @@ class Robustness(Strict):
     def pair_level(self, one: ValidationFaultSpec) -> float:
         """Return the level at which both sides of a pair are transformed: the highest."""
         return max(self.levels_of(one))
-
-    @staticmethod
-    def _pair_name(one: ComponentSpec) -> str:
-        return f"{NATURAL}+{_short(_titled(one))}"
 
     def _gan_titles(self, gan: GanSpec) -> list[str]:
         return [f"{gan.title}-{number + 1}" for number in range(self.gan_trainings)]
@@ -280,8 +276,7 @@ class Robustness(Strict):
             yield {**(natural if name == NATURAL else {**STANDARD[name], "as": name}), "stream": half}
         for one in self.transformations if self.pairs else ():
             both = {**_said(one), "severity": self.pair_level(one), "both": True}
-            # Its own name, so that no table takes it for the untransformed set.
-            yield [{**natural, "as": self._pair_name(one), "stream": half}, both]
+            yield [{**natural, "stream": half}, both]
         for gan in self.gans:
             for number, title in enumerate(self._gan_titles(gan)):
                 yield {**self.gan, **_said(gan), "as": title, "seed": self.seed + number, "stream": half}

@@ -15,24 +15,13 @@ from farm.protocols.robustness.summary import (
     means,
 )
 from farm.report.cells import interval
-from farm.statistics.wording import listed, p_words, verb
+from farm.statistics.wording import counted, listed, p_words, verb
 from farm.store.amounts import in_bytes, in_words
 
 NAMES = {"accuracy": "accuracy", "auroc": "AUROC of right against wrong", "brier": "Brier score"}
 CHANCE = 0.5
 WORST = 4
 """So many of the hardest conditions are named."""
-
-
-def counted(n: int, one: str, several: str = "") -> str:
-    """Return a number and what it counts.
-
-    Examples
-    --------
-    >>> counted(1, "cell"), counted(1200, "cell")
-    ('1 cell', '1,200 cells')
-    """
-    return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
 def fall(results: Results) -> str:

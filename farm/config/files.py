@@ -130,13 +130,22 @@ def with_scenario(stream: Any, folder: Path) -> Any:
 
 def find_scenario(name: str, folder: Path) -> Path:
     """Find a scenario's file beside the experiment, or one of the shipped ones by its bare name."""
-    beside, shipped = folder / name, EXPERIMENTS / "scenarios" / f"{name}.yaml"
+    return _beside_or_shipped("scenario", name, folder, EXPERIMENTS / "scenarios")
+
+
+def find_criteria(name: str, folder: Path) -> Path:
+    """Find a file of criteria beside the experiment, or a shipped one by its bare name."""
+    return _beside_or_shipped("criteria", name, folder, EXPERIMENTS / "criteria")
+
+
+def _beside_or_shipped(what: str, name: str, folder: Path, place: Path) -> Path:
+    beside, shipped = folder / name, place / f"{name}.yaml"
     if beside.is_file():
         return beside
-    if shipped.is_file() and shipped.parent == EXPERIMENTS / "scenarios":
+    if shipped.is_file() and shipped.parent == place:
         return shipped
-    known = [path.stem for path in (EXPERIMENTS / "scenarios").glob("*.yaml")]
-    raise ExperimentError(f"scenario '{name}' is neither a file nor shipped; {suggestion(name, known)}")
+    known = [path.stem for path in place.glob("*.yaml")]
+    raise ExperimentError(f"{what} '{name}' is neither a file nor shipped; {suggestion(name, known)}")
 
 
 def all_listed(faultload: Any, folder: Path) -> list[tuple[str, Any]]:

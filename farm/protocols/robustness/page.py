@@ -8,6 +8,7 @@ from functools import partial
 import pandas as pd
 from markupsafe import Markup
 
+from farm.config.files import find_criteria
 from farm.gate.criteria_file import load_criteria
 from farm.judging.inspection import Look
 from farm.judging.readouts import load_runs
@@ -99,7 +100,7 @@ def _verdict(results: Results, criteria: str) -> Markup:
     """Judge the runs by the file's criteria."""
     assert results.place is not None, "a page with criteria is of a folder"
     assert results.home is not None
-    path = results.home / criteria
+    path = find_criteria(criteria, results.home)
     runs = load_runs([results.place])
     checked = check_runs(runs, load_criteria(path), places=[str(results.place)])
     how = f"farm check {results.place} --criteria {path} --record approval.html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,15 +67,18 @@ class Sizes:
     def _gans(self) -> tuple[int, float]:
         """Count the faultloads that are trained, and what that takes at the most: each once for all cells."""
         found: dict[str, float] = {}
+        measured: dict[str, float] = {}  # several trainings of one set take the same
         for label, experiment in self.cells:
             named = [fault for fault in experiment.faultload if "seed" in fault.parameters]
             # A transformation of one's own may have a seed: it is of all images, or beside natural ones.
             alone = len(experiment.faultload) == 1 and experiment.stream.ood_share == 0.5
-            if not alone or not named:
+            if not alone or not named or (title := str(label["faultload"])) in found:
                 continue
-            key = str(label["faultload"])
-            if key not in found:
-                found[key] = self.costs.fault_training(named[0], experiment) or 0.0
+            said = {**named[0].parameters, "name": named[0].name, "seed": None}
+            kind = json.dumps(said, sort_keys=True, default=str)
+            if kind not in measured:
+                measured[kind] = self.costs.fault_training(named[0], experiment) or 0.0
+            found[title] = measured[kind]
         return len(found), sum(found.values())
 
     def _streams(self) -> tuple[int, float]:

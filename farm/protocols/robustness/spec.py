@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from farm.config.explaining import explain
+from farm.config.files import find_criteria
 from farm.config.specs import (
     NO_FAULT,
     ClassifierSpec,
@@ -295,5 +296,5 @@ def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if said.criteria is not None:  # a mistake in it is to be told before all the hours
         from farm.gate.criteria_file import load_criteria
 
-        load_criteria(folder / said.criteria)
+        load_criteria(find_criteria(said.criteria, folder))
     return {**said.campaign(), "protocol": dict(values)}

@@ -296,6 +296,6 @@ def test_what_no_component_can_is_told_before_anything_runs(
 def test_criteria_are_read_before_anything_runs(tmp_path: Path) -> None:
     said = {"name": "made", "protocol": "robustness", "workload": "digits", "classifiers": ["cnn"]}
     (tmp_path / "bad.yaml").write_text("criteria: [classifier_acuracy >= 0.8]\n", encoding="utf-8")
-    for name, part in (("bad.yaml", "classifier_acuracy"), ("none.yaml", "cannot be read")):
+    for name, part in (("bad.yaml", "classifier_acuracy"), ("none.yaml", "neither a file nor shipped")):
         with pytest.raises(ExperimentError, match=part):
             as_campaign({**said, "criteria": name}, tmp_path)

@@ -32,7 +32,7 @@ from farm.api import (
     check_number,
 )
 from farm.errors import ComponentFailure, DataError
-from faultloads._gan_settings import GanSettings
+from faultloads._gan_settings import GanSettings, in_short
 from faultloads._gan_surrogate import accuracy_of, check_recipe, trained_surrogate
 
 SAMPLES = 8
@@ -127,8 +127,8 @@ class GanFaultload(Faultload):
         values, epochs = curve[:, 1].tolist(), curve[:, 0].tolist()
         if diverged:
             raise ComponentFailure(
-                f"{who}: its training diverged in epoch {diverged}, since when losses are no numbers; set a "
-                f"learning_rate below {settings.learning_rate:g}"
+                f"{who}: its training diverged in epoch {diverged}, since when losses are no numbers "
+                f"{in_short(values, epochs)}; set a learning_rate below {settings.learning_rate:g}"
             )
         if (failure := rule.failure(values, epochs)) is not None:
             raise ComponentFailure(f"{who}: {failure}")

@@ -10,7 +10,7 @@ from typing import Literal
 from farm.api import check_choice, check_number
 
 LOSSES = ("gan", "wgan")
-SHOWN = 8
+SHOWN = 20
 """At most so many checks of a curve are told in an error."""
 
 
@@ -59,7 +59,7 @@ class StoppingRule:
             lighter = "a lower accuracy or weight" if by_accuracy else "a higher classifier_loss or weight"
             return (
                 f"{what} is {best:.2g} at best within {math.ceil(epochs[-1])} epochs, and the rule asks for "
-                f"{self.limit:g} {_in_short(values, epochs)}: set more epochs, or {lighter}"
+                f"{self.limit:g} {in_short(values, epochs)}: set more epochs, or {lighter}"
             )
         if self.kept(values) is None:
             return (
@@ -96,8 +96,11 @@ class GanSettings:
         check_number("weight", self.weight, low=0)
 
 
-def _in_short(values: Sequence[float], epochs: Sequence[float]) -> str:
+def in_short(values: Sequence[float], epochs: Sequence[float]) -> str:
+    """Return a curve in brackets."""
     n = len(values)
+    if not n:
+        return "(before the first check)"
     shown = range(n) if n <= SHOWN else [round(i * (n - 1) / (SHOWN - 1)) for i in range(SHOWN)]
     told = " ".join(f"{values[i]:.2g}" for i in shown)
     return f"({told} by epoch {' '.join(f'{epochs[i]:g}' for i in shown)})"

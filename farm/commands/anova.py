@@ -12,12 +12,13 @@ import pandas as pd
 
 from farm.commands.loading import loaded
 from farm.comparing.measures import CLASSIFIER, Measured, measured
-from farm.comparing.sets import benchmark_sets
+from farm.comparing.sets import NO_SEVERITY, benchmark_sets
 from farm.errors import ExperimentError, suggestion
 from farm.report.anova import render_anova
 from farm.statistics.anova import anova as analysed
 from farm.statistics.differences import level_differences
 from farm.statistics.table import Undefined
+from farm.statistics.wording import listed
 from farm.store.readouts import Readouts
 
 KEY = ("workload", "classifier", "faultload", "category", "severity")
@@ -53,6 +54,8 @@ def anova(options: argparse.Namespace) -> int:
             for name in usual
             if name not in factors
         ]
+    table, unlevelled = _with_severity(table, factors)
+    left_out += unlevelled
     found = analysed(
         table,
         measure.name,
@@ -71,6 +74,15 @@ def anova(options: argparse.Namespace) -> int:
         for monitor in left_out:
             print(f"farm: {monitor}", file=sys.stderr)
     return 0
+
+
+def _with_severity(table: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that have a severity where that is a factor, and say which sets have none."""
+    without = table["severity"] == NO_SEVERITY
+    if "severity" not in factors or not without.any() or without.all():
+        return table, []
+    names = list(dict.fromkeys(table.loc[without, "faultload"]))
+    return table[~without], [f"without a severity, and so left out: {listed(names)}"]
 
 
 def blocks_of(table: pd.DataFrame) -> str:

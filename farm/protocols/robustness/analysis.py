@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pandas as pd
@@ -38,6 +38,8 @@ class Analyses:
     """As the source does: each value for itself."""
     by_network: Anova | Undefined
     """With networks as blocks: values of one network resemble each other."""
+    left_out: tuple[str, ...] = ()
+    """Transformations that do not come at all levels, and so cannot be crossed with these."""
 
     @property
     def effects(self) -> list[str]:
@@ -50,7 +52,11 @@ class Analyses:
 
 def classification(results: Results, measure: str) -> Analyses:
     """Ask how a measure depends on classifier, transformation and level: the source's Tables 2 to 4."""
-    return _analysed(results, _table(results.classification, measure), measure)
+    frame = results.classification
+    levels = frame.groupby("transformation", sort=False)["level"].nunique()
+    fewer = tuple(levels.index[levels < levels.max()])
+    kept = frame[~frame["transformation"].isin(fewer)]
+    return replace(_analysed(results, _table(kept, measure), measure), left_out=fewer)
 
 
 def ood(results: Results, kind: str) -> Analyses:
@@ -150,6 +156,8 @@ def groups(found: Analyses, factor: str) -> list[GroupedLevel] | Undefined:
         return found.independent
     of = found.independent.level_means.get(factor)
     compared = level_differences(found.independent, factor) if of is not None else Undefined("no such factor")
+    if not found.independent.balanced:
+        return Undefined("some results are missing, so that no one interval fits all pairs")
     if isinstance(compared, Undefined) or not isinstance(of, LevelMeans):
         return compared if isinstance(compared, Undefined) else Undefined("there are no means")
     second: LevelDifferences | Undefined = (

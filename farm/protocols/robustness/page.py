@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from farm.config.files import find_criteria
+from farm.errors import UserError
 from farm.gate.criteria_file import load_criteria
 from farm.judging.inspection import Look
 from farm.judging.readouts import load_runs
@@ -100,9 +101,12 @@ def _verdict(results: Results, criteria: str) -> Markup:
     """Judge the runs by the file's criteria."""
     assert results.place is not None, "a page with criteria is of a folder"
     assert results.home is not None
-    path = find_criteria(criteria, results.home)
-    runs = load_runs([results.place])
-    checked = check_runs(runs, load_criteria(path), places=[str(results.place)])
+    try:
+        path = find_criteria(criteria, results.home)
+        file, runs = load_criteria(path), load_runs([results.place])
+        checked = check_runs(runs, file, places=[str(results.place)])
+    except UserError as error:  # such as a criterion on a set that failed: the rest of the page stands
+        return tag("p", f"No verdict: {error}", class_="warning")
     how = f"farm check {results.place} --criteria {path} --record approval.html"
     return join(
         tag("p", "Alone, on a page to be signed: ", tag("code", how)),
@@ -349,12 +353,7 @@ def _gans(results: Results, book: FigureBook) -> Markup:
 
 def _warned(results: Results) -> Markup | None:
     """Say, before anybody compares, what is missing."""
-    lines = [f"{why} (in {counted(n, 'cell')})" for why, n in results.failures.items()]
-    if results.missing:
-        lines.append(
-            f"{counted(results.missing, 'cell is', 'cells are')} not there yet; farm run goes on with them"
-        )
-    lines += wording.undefined_results(results)
+    lines = wording.lacking(results)
     if not lines:
         return None
     shown = [tag("li", line) for line in lines[:MOST_REASONS]]

@@ -34,6 +34,7 @@ ADDED = ("kind", "group", "first_half", "second_half")
 of GANs the AUROC on each half of the images: the worst is chosen on one, and reported on the other."""
 
 
+MANY_TRACKS = 10**9
 _WORDS = {"accuracy": "surrogate's accuracy", "classifier_loss": "surrogate's loss"}
 
 
@@ -102,6 +103,8 @@ class Results:
     missing: int = 0
     undefined: Mapping[str, int] = field(default_factory=dict)
     gans: tuple[GanTraining, ...] = ()
+    tracks: int | None = None
+    """The fewest that a condition of a given classifier has among its test images."""
     place: Path | None = None
     """The campaign's folder."""
     home: Path | None = None
@@ -137,9 +140,19 @@ class Results:
             missing,
             reader.undefined,
             tuple(reader.gans.values()),
+            reader.tracks,
             place.path,
             Path(record["home"]),
         )
+
+    def tracks_of(self, classifier: str) -> int | None:
+        """Return from how many tracks a repetition of a classifier draws test images; None of one retrained.
+
+        Where nobody counted them they are taken for many.
+        """
+        if classifier not in self.given:
+            return None
+        return MANY_TRACKS if self.tracks is None else self.tracks
 
     @property
     def classification(self) -> pd.DataFrame:
@@ -185,15 +198,24 @@ class _Reader:
         self.failures: dict[str, int] = {}
         self.undefined: dict[str, int] = {}
         self.gans: dict[str, GanTraining] = {}
+        self.tracks: int | None = None
 
     def read(self, label: Mapping[str, Any], readouts: Readouts) -> None:
         """Take down one cell."""
-        condition = self._spec.conditions[str(label["faultload"])]
+        condition = self._spec.conditions.get(str(label["faultload"]))
+        if condition is None:
+            raise DataError(
+                f"the evaluation has no condition '{label['faultload']}': it was planned by another version; "
+                "run it again"
+            )
         run, classifier = readouts.run, str(label["classifier"])
         rows: IntArray | None = None
         if not run["classifier"].get("trained_here", True):
             self.given.add(classifier)
-            rows = drawn_tracks(readouts.instances["track"].to_numpy(), int(label["seed"]))
+            track = readouts.instances["track"].to_numpy()
+            rows = drawn_tracks(track, int(label["seed"]))
+            n = len(np.unique(track[~readouts.instances["is_ood"].to_numpy() | (condition.part != "ood")]))
+            self.tracks = n if self.tracks is None else min(n, self.tracks)
         if condition.kind == "gan":
             (fault,) = run["stream"]["faults"]
             self.gans[condition.name] = GanTraining(condition.name, condition.group, fault["notes"])

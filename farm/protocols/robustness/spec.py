@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from farm.api import ModelSource
 from farm.config.explaining import explain
 from farm.config.files import find_criteria
 from farm.config.specs import (
@@ -22,6 +23,7 @@ from farm.config.specs import (
     ValidationFaultSpec,
 )
 from farm.errors import ExperimentError, suggestion
+from farm.run.loading import importable
 
 NAME = "robustness"
 SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
@@ -247,17 +249,18 @@ class Robustness(Strict):
             "batch_size": self.batch_size,
             **shared,
             "repetitions": self.repetitions,
-            "workload": self._fixed(),
+            "workload": self._fixed(self.workload),
             "classifiers": [_said(one) for one in self.classifiers],
             "faultloads": list(chain(self._classification(), self._ood())),
             "stream": whole,
             "monitors": [_said(self.certainty)],
         }
 
-    def _fixed(self) -> dict[str, Any]:
-        title = self.workload.parameters.get("title")
-        shown = self.workload.alias or (title if isinstance(title, str) else self.workload.name)
-        return {"name": "fixed", "as": shown, "of": _said(self.workload), "seed": self.seed}
+    def _fixed(self, one: ComponentSpec) -> dict[str, Any]:
+        """Return a workload that is the same in all repetitions."""
+        title = one.parameters.get("title")
+        shown = one.alias or (title if isinstance(title, str) else one.name)
+        return {"name": "fixed", "as": shown, "of": _said(one), "seed": self.seed}
 
     def _classification(self) -> Iterator[Any]:
         if "classification" not in self.parts:
@@ -272,7 +275,8 @@ class Robustness(Strict):
         if "ood" not in self.parts:
             return
         half = {"ood_share": 0.5, **({} if self.images is None else {"length": self.images})}
-        natural = {"name": "novelty", "as": NATURAL, "workload": _said(self.natural), "resize": True}
+        same = self._fixed(self.natural)
+        natural = {"name": "novelty", "as": NATURAL, "workload": same, "resize": True}
         for name in self.sets:
             yield {**(natural if name == NATURAL else {**STANDARD[name], "as": name}), "stream": half}
         for one in self.transformations if self.pairs else ():
@@ -287,12 +291,25 @@ def _said(one: ComponentSpec) -> dict[str, Any]:
     return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+def _check_redrawn(said: Robustness) -> None:
+    """Raise where a classifier's test images would be drawn anew in two ways, and would vary twice."""
+    for one in said.classifiers:
+        if not cast(ModelSource, one.make("model")).trained_here:
+            raise ExperimentError(
+                f"images is {said.images}, but classifier '{_titled(one)}' brings its weights along: whole "
+                "tracks of its test images are drawn anew as it is; leave images out"
+            )
+
+
 def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return what a file says as the values of a campaign, which remembers it; `folder` has its files."""
     try:
         said = Robustness.model_validate(dict(values))
     except ValidationError as error:
         raise ExperimentError(explain(error, Robustness, values)) from None
+    if said.images is not None:
+        with importable(folder):
+            _check_redrawn(said)
     if said.criteria is not None:  # a mistake in it is to be told before all the hours
         from farm.gate.criteria_file import load_criteria
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,6 +17,7 @@ from farm.measures import Measure, undefined
 from farm.protocols.robustness.results import Results
 from farm.protocols.robustness.spec import NATURAL, PLAIN
 from farm.statistics.corrections import holm
+from farm.statistics.resampling import FEWEST as FEWEST_TRACKS
 
 LEVEL, ALPHA = 0.95, 0.05
 HIGHER_IS_BETTER = {"accuracy": True, "auroc": True, "brier": False}
@@ -73,14 +75,17 @@ class ClassifierDifference:
 def means(results: Results, frame: pd.DataFrame, measure: str, by: Sequence[str] = ()) -> list[ConditionMean]:
     """Return each classifier's mean in each condition; a repetition counts once, its results averaged.
 
-    Where a result has no value its condition has none either.
+    Where a result has no value its condition has none either. A repetition that lacks a result counts not at
+    all: its mean would be over other conditions than the others'.
     """
     found = []
     for classifier in results.classifiers:
-        own = frame[frame["classifier"] == classifier]
-        for condition, rows in _grouped(own, by):
-            values = np.asarray(_by_repetition(rows, measure), dtype=np.float64)
-            mean, error, df = _estimate(values, given=classifier in results.given)
+        for condition, rows in _grouped(frame, by):
+            if not (of := rows["classifier"] == classifier).any():
+                continue
+            complete = rows[of & rows["repetition"].isin(_complete(rows, classifier))]
+            values = np.asarray(_by_repetition(complete, measure), dtype=np.float64)
+            mean, error, df = _estimate(values, results.tracks_of(classifier))
             varies = df > 0 and error > _ROUNDING
             half = float(stats.t.ppf(0.5 + LEVEL / 2, df)) * error if varies else np.nan
             sd = float(values.std(ddof=1)) if len(values) >= FEWEST else np.nan
@@ -108,11 +113,14 @@ def differences(
     """
     made: list[ClassifierDifference] = []
     for first, second in combinations(results.classifiers, 2):
-        given = bool({first, second} & results.given)
+        tracks = [n for name in (first, second) if (n := results.tracks_of(name)) is not None]
+        conditions = dict(_grouped(frame, by))
         for condition, rows in _grouped(_side_by_side(frame, first, second, measure), by):
+            complete = [_complete(conditions[condition], name) for name in (first, second)]
+            rows = rows[rows["repetition"].isin(set(complete[0]) & set(complete[1]))]
             both = rows.groupby("repetition")[[*_SIDES]].agg(_mean_of_all)
             paired = np.asarray(both["one"] - both["other"], dtype=np.float64)
-            low, high, p = _tested(paired, given=given)
+            low, high, p = _tested(paired, min(tracks, default=None))
             one, other = (float(both[side].mean()) for side in _SIDES)
             numbers = (len(paired), one, other, one - other)
             made.append(
@@ -143,13 +151,18 @@ def _corrected(made: Sequence[ClassifierDifference]) -> list[ClassifierDifferenc
     return [replace(one, p=Measure(next(adjusted))) if one.p.defined else one for one in made]
 
 
-def _tested(paired: FloatArray, *, given: bool) -> tuple[Measure, Measure, Measure]:
+def _complete(rows: pd.DataFrame, classifier: str) -> list[int]:
+    """Return a classifier's repetitions that have as many results as any has of these conditions."""
+    counts = Counter(zip(rows["classifier"], rows["repetition"], strict=True))
+    most = max(counts.values())
+    return [number for (name, number), n in counts.items() if name == classifier and n == most]
+
+
+def _tested(paired: FloatArray, tracks: int | None) -> tuple[Measure, Measure, Measure]:
     """Return the ends of a mean difference's interval, and its p before any correction."""
-    mean, error, df = _estimate(paired, given=given)
+    mean, error, df = _estimate(paired, tracks)
     if not df:
-        missing, n = int(np.isnan(paired).sum()), len(paired)
-        lacking = f"in {missing} of {n} repetitions a result has no value"
-        why = undefined(lacking if missing else "one repetition gives no interval")
+        why = undefined(_why_not_tested(paired, tracks))
         return why, why, why
     # Differences that rounding alone made tell nothing of chance.
     if error <= _ROUNDING:
@@ -160,14 +173,28 @@ def _tested(paired: FloatArray, *, given: bool) -> tuple[Measure, Measure, Measu
     return Measure(mean - half), Measure(mean + half), Measure(p)
 
 
-def _estimate(values: FloatArray, *, given: bool) -> tuple[float, float, int]:
-    """Return a mean, its standard error and the degrees of freedom of that; 0 of them where it has none."""
+def _why_not_tested(paired: FloatArray, tracks: int | None) -> str:
+    if missing := int(np.isnan(paired).sum()):
+        return f"in {missing} of {len(paired)} repetitions a result has no value"
+    if tracks is not None and tracks < FEWEST_TRACKS:
+        return f"the test images are of {tracks} tracks; at least {FEWEST_TRACKS} are needed"
+    return "no repetition has all results" if not len(paired) else "one repetition gives no interval"
+
+
+def _estimate(values: FloatArray, tracks: int | None) -> tuple[float, float, int]:
+    """Return a mean, its standard error and the degrees of freedom of that; 0 of them where it has none.
+
+    `tracks` is None where repetitions are trainings. Elsewhere each draws so many tracks anew: the spread is
+    that of a mean over tracks, too small by what a variance lacks whose sum is divided by their number.
+    """
     n = len(values)
     mean = float(values.mean()) if n else np.nan
-    if n < FEWEST or np.isnan(values).any():
+    if n < FEWEST or np.isnan(values).any() or (tracks is not None and tracks < FEWEST_TRACKS):
         return mean, np.nan, 0
     sd = float(values.std(ddof=1))
-    return mean, sd if given else sd / np.sqrt(n), n - 1
+    if tracks is None:
+        return mean, sd / np.sqrt(n), n - 1
+    return mean, sd * np.sqrt(tracks / (tracks - 1)), min(n, tracks) - 1
 
 
 def _grouped(
@@ -200,7 +227,10 @@ def worst_trainings(results: Results) -> pd.DataFrame:
     """
     frame = results.ood("gan")
     parts = []
-    for _, rows in frame.groupby("group", sort=False):
+    for _, every in frame.groupby("group", sort=False):
+        # One that some classifier lacks in some repetition would be judged on fewer than the others.
+        n = every.groupby("transformation")["transformation"].transform("size")
+        rows = every[n == n.max()]
         odd = rows["repetition"] % 2 == 1
         for judged, reported, chosen_by in (
             (odd, "first_half", "second_half"),
@@ -212,7 +242,8 @@ def worst_trainings(results: Results) -> pd.DataFrame:
                 parts.append(worst.assign(auroc=worst[reported]))
     if not parts:
         return frame.iloc[:0]
-    return pd.concat(parts).sort_index()
+    chosen: pd.DataFrame = pd.concat(parts).sort_index()
+    return chosen
 
 
 def pairs_and_none(results: Results) -> pd.DataFrame:

@@ -28,9 +28,10 @@ from farm.protocols.robustness.summary import (
     pairs_and_none,
     worst_trainings,
 )
+from farm.protocols.robustness.wording import lacking
 from farm.statistics.anova_result import Anova
 from farm.statistics.table import Undefined
-from farm.statistics.wording import p_cell
+from farm.statistics.wording import listed, p_cell
 
 TITLES = {
     "accuracy": "Accuracy",
@@ -43,10 +44,11 @@ OOD_TITLES = {
     "gan": "AUROC on GAN sets, over all trainings",
     "worst": "AUROC on the worst training of each GAN set",
 }
+MOST_REASONS = 12
 ONE = "one repetition, or several that are all the same, tell no spread"
 HOLM = (
     "p by Student's t of the differences in each repetition, with Holm's correction over this table; "
-    "intervals are 95 %, each for itself"
+    "intervals are 95 %, each for itself; both are about other trainings, on these test images"
 )
 
 
@@ -69,6 +71,8 @@ def looks(results: Results) -> Iterator[Look]:
 
 def short(results: Results) -> Iterator[Look]:
     """Return the beginning: what classifiers are worth, on the plain test set and under transformations."""
+    if lines := lacking(results):
+        yield Look("Not all results are there", (), [], tuple(f"{line}." for line in lines[:MOST_REASONS]))
     if not results.classification.empty:
         yield plain_and_transformed(results)
         if len(results.classifiers) > 1:
@@ -125,9 +129,10 @@ def condition_tables(results: Results, measure: str) -> Iterator[Look]:
 
 def variance(found: Analyses, title: str) -> Look:
     """Return both analyses of variance side by side: Tables 2 to 4, 6, 8 and 11."""
+    left_out = [f"Not in it, since not at all levels: {listed(found.left_out)}."] if found.left_out else []
     if not found.effects:
         why = next(one.reason for one in (found.independent, found.by_network) if isinstance(one, Undefined))
-        return Look(f"{title}: no analysis", (), [], (f"{why}.",))
+        return Look(f"{title}: no analysis", (), [], (f"{why}.", *left_out))
     sides = [
         {effect.name: effect for effect in one.effects} if isinstance(one, Anova) else {}
         for one in (found.independent, found.by_network)
@@ -152,6 +157,7 @@ def variance(found: Analyses, title: str) -> Look:
         for how, one in (("of single values", found.independent), ("by networks", found.by_network))
         if isinstance(one, Undefined)
     ]
+    notes += left_out
     columns = ("effect", "df", "F", "p", "df by network", "F by network", "p by network")
     return Look(title, columns, rows, tuple(notes))
 

@@ -125,6 +125,8 @@ def where_they_differ(results: Results, measure: str, by: str) -> str:
     told = [f"{name} is better {_at(at, where)}" for name, where in better.items()]
     if rest:
         told.append(f"no difference shows {_at(at, rest)}")
+    if unknown := [_condition(one) for one in found if not one.p.defined]:
+        told.append(f"not told {_at(at, unknown)}")
     return f"{_begun(NAMES[measure])}, {by} by {by}: {'; '.join(told)} (Holm's correction)."
 
 
@@ -140,7 +142,7 @@ def _at(at: str, where: Sequence[str]) -> str:
 
 
 def lowest_sets(results: Results) -> Iterator[str]:
-    """Say on which OOD set each classifier's certainty tells least, and which are not above chance."""
+    """Say on which OOD set each classifier's certainty tells least, and where it is below or near chance."""
     found = means(results, results.named_sets, "auroc", ["set"])
     for classifier in results.classifiers:
         own = [one for one in found if one.classifier == classifier and one.mean == one.mean]
@@ -148,23 +150,27 @@ def lowest_sets(results: Results) -> Iterator[str]:
             continue
         lowest = min(own, key=lambda one: one.mean)
         bounded = [one for one in own if one.low == one.low]
-        not_above = [str(one.condition[0]) for one in bounded if one.low <= CHANCE]
-        chance = ""
-        if not_above:
-            chance = f"; not shown to be above chance (0.5) on {listed(not_above)}"
-        yield (
-            f"The certainty of {classifier} tells test images least from {lowest.condition[0]}: AUROC "
-            f"{lowest.mean:.3f}{_ends(lowest)}{chance}."
-        )
+        below = [str(one.condition[0]) for one in bounded if one.high < CHANCE]
+        near = [str(one.condition[0]) for one in bounded if one.low <= CHANCE <= one.high]
+        told = f"Of {classifier} AUROC is lowest on {lowest.condition[0]}: {lowest.mean:.3f}{_ends(lowest)}."
+        if below:
+            told += f" It is surer of {listed(below)} than of test images."
+        if near:
+            told += f" It is not shown to differ from chance (0.5) on {listed(near)}."
+        yield told
 
 
 def _ends(one: ConditionMean) -> str:
     return f" (95 % interval {interval(one.low, one.high, 3)})" if one.low == one.low else ""
 
 
-def undefined_results(results: Results) -> list[str]:
-    """Say which results have no value, and why."""
-    return [f"{why} (in {counted(n, 'result')})" for why, n in results.undefined.items()]
+def lacking(results: Results) -> list[str]:
+    """Say what failed, what is not there yet, and which results have no value, each with its reason."""
+    lines = [f"{why} (in {counted(n, 'cell')})" for why, n in results.failures.items()]
+    if results.missing:
+        missing = counted(results.missing, "cell is", "cells are")
+        lines.append(f"{missing} not there yet; farm run goes on with them")
+    return lines + [f"{why} (in {counted(n, 'result')})" for why, n in results.undefined.items()]
 
 
 def given(results: Results) -> str:
@@ -192,13 +198,16 @@ METHOD = (
         "prediction is surer than a wrong one. The Brier score is the squared distance of all probabilities "
         "to the truth, averaged over classes; lower is better. AUROC of OOD sets is the chance that the "
         "classifier is surer of a test image than of an OOD image: 0.5 is chance. Half of the images are "
-        "test images.",
+        "test images. How sure it is tells the monitor that `certainty` names; the criterion "
+        "classifier_confidence_auroc is always of the probability of what was predicted.",
     ),
     (
         "Repetitions",
-        "In each repetition a classifier is trained anew, with one seed for all conditions, and all that is "
-        "random in transformations is drawn anew. The images are the same ones in all repetitions, but for "
-        "which of them are drawn where `images` says how many.",
+        "In each repetition a classifier that is trained here is trained anew, with one seed for all "
+        "conditions, and all that is random in transformations is drawn anew. The images are the same ones "
+        "in all repetitions, but for which of them are drawn where `images` says how many. So intervals and "
+        "tests of such classifiers are about other trainings on these test images, and not about other "
+        "images; the criteria of `farm check` are about other images, and not about other trainings.",
     ),
     (
         "Analysis of variance",

@@ -172,7 +172,7 @@ class Identities:
             own = [file for file in code.files if not any(file.is_relative_to(place) for place in _OURS)]
             imported |= {match[1] for file in own for match in _TARGET.finditer(file.read_text("utf-8"))}
             code = self._code_of(frozenset(modules), frozenset(imported))
-        named = self.files_of(parameters)
+        named = {text: place for text in sorted(texts) if (place := self._place(text)) is not None}
         return {
             "kind": kind,
             "target": target,
@@ -180,7 +180,8 @@ class Identities:
             "parameters": parameters,
             "code": code.digest,
             "packages": dict(code.packages),
-            "files": named | self._beside(code.files),
+            "files": {text: self._content(place) for text, place in named.items()}
+            | self._beside(code.files, named.values()),
         }
 
     def _code_of(self, modules: frozenset[str], imported: frozenset[str]) -> CodeDigest:
@@ -189,9 +190,12 @@ class Identities:
             self._code[asked] = code_digest(modules, self.folder, imported=imported)
         return self._code[asked]
 
-    def _beside(self, files: Iterable[Path]) -> dict[str, JSON]:
-        """Return the data that lie beside code that is not the testbed's, and that nothing names."""
-        named = {os.path.abspath(path) for path in self._contents}  # noqa: PTH100 - not through links
+    def _beside(self, files: Iterable[Path], known: Iterable[Path]) -> dict[str, JSON]:
+        """Return the data that lie beside code that is not the testbed's, but for those that are known.
+
+        Those that other components name are among them: who was asked before must not matter.
+        """
+        named = {os.path.abspath(path) for path in known}  # noqa: PTH100 - not through links
         own = {file.parent for file in files if not any(file.is_relative_to(place) for place in _OURS)}
         found: dict[str, JSON] = {}
         for folder in sorted(own):

@@ -116,7 +116,14 @@ def test_each_condition_has_a_stream_of_its_own() -> None:
 
 
 def test_images_is_the_length_of_every_stream() -> None:
-    assert {cell.experiment.stream.length for cell in cells(small(images=200))} == {200}
+    trained = small(images=200, classifiers=["lenet"])
+    assert {cell.experiment.stream.length for cell in cells(trained)} == {200}
+
+
+def test_images_have_no_place_beside_weights_that_are_brought_along(tmp_path: Path) -> None:
+    own = {"name": "function", "function": f"{HERE}:anything"}
+    with pytest.raises(ExperimentError, match="images is 200, but classifier 'function' brings its weights"):
+        as_campaign(small(images=200, classifiers=["lenet", own]), tmp_path)
 
 
 def test_all_repetitions_have_the_images_of_the_files_seed() -> None:
@@ -173,7 +180,8 @@ def test_both_sides_of_a_pair_are_transformed_at_the_highest_level() -> None:
             continue
         natural, both = cell.experiment.faultload
         assert (natural.name, natural.both, both.both) == ("novelty", False, True)
-        assert natural.parameters["workload"] == {"name": "photographs"}
+        fixed = {"name": "fixed", "as": "photographs", "of": {"name": "photographs"}, "seed": 7}
+        assert natural.parameters["workload"] == {**fixed, "seed": spec(values).seed}
         assert both.severity == condition.level
         levels[condition.name] = both.severity
     assert levels == {f"{NATURAL}+fog": 4, f"{NATURAL}+soft": 3}
@@ -199,7 +207,7 @@ def test_own_transformations_and_sets_are_taken() -> None:
     values = small(transformations=[own], natural={"name": "digits", "size": 8}, sets=[NATURAL], gans=[])
     found = {cell.label["faultload"]: cell.experiment.faultload for cell in cells(values)}
     assert [fault.severity for fault in found["muddle"]] == [0.5]
-    assert found[NATURAL][0].parameters["workload"] == {"name": "digits", "size": 8}
+    assert found[NATURAL][0].parameters["workload"]["of"] == {"name": "digits", "size": 8}
     assert {c.name for c in spec(values).conditions.values()} == {
         "none",
         "muddle",

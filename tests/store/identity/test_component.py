@@ -276,3 +276,14 @@ def test_a_plan_tells_which_of_its_files_were_written_since(home) -> None:
     assert plan.written_since(now) == [home / "helping.py", home / "images"]
     (home / "mine.py").unlink()
     assert plan.written_since(now) == [home / "helping.py", home / "images"]
+
+
+def test_weights_of_other_components_beside_own_code_count_whoever_was_asked_before(home) -> None:
+    (home / "mine.py").write_text("")
+    for name in ("a.npz", "b.npz"):
+        (home / name).write_bytes(b"PK\0" + name.encode())
+    alone = identity(home, "model", "mine:Mine", weights="b.npz")
+    one = Identities(home)
+    one.component("model", "mine:Mine", "a", {"weights": "a.npz"})
+    assert one.component("model", "mine:Mine", None, {"weights": "b.npz"}) == alone
+    assert set(alone["files"]) == {"b.npz", "beside: a.npz"}

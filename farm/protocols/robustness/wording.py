@@ -46,11 +46,12 @@ def hardest_transformations(results: Results, measure: str = "accuracy") -> str:
     if len(order) < 2:
         return ""
     low = "lowest" if HIGHER_IS_BETTER[measure] else "highest"
-    shown = [f"{name} ({value:.3f})" for name, value in order[:-1][:WORST]]
+    digits = _digits(measure)
+    shown = [f"{name} ({value:.{digits}f})" for name, value in order[:-1][:WORST]]
     last, value = order[-1]
     return (
         f"The {low} mean {NAMES[measure]}, over levels and classifiers, is under {listed(shown)}; the "
-        f"{'highest' if low == 'lowest' else 'lowest'} under {last} ({value:.3f})."
+        f"{'highest' if low == 'lowest' else 'lowest'} under {last} ({value:.{digits}f})."
     )
 
 

@@ -54,7 +54,7 @@ def anova(options: argparse.Namespace) -> int:
             for name in usual
             if name not in factors
         ]
-    table, unlevelled = _with_severity(table, factors)
+    table, unlevelled = with_severity(table, factors)
     left_out += unlevelled
     found = analysed(
         table,
@@ -76,7 +76,7 @@ def anova(options: argparse.Namespace) -> int:
     return 0
 
 
-def _with_severity(table: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+def with_severity(table: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """Return the rows that have a severity where that is a factor, and say which sets have none."""
     without = table["severity"] == NO_SEVERITY
     if "severity" not in factors or not without.any() or without.all():

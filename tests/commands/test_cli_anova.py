@@ -13,7 +13,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from farm.cli import main
-from farm.commands.anova import blocks_of, table_of
+from farm.commands.anova import blocks_of, table_of, with_severity
 from farm.comparing.measures import measured
 from farm.report.anova import render_anova
 from farm.report.cells import DASH
@@ -352,3 +352,13 @@ def test_what_has_one_level_is_no_factor_unless_asked_for(runs, tmp_path, capsys
     assert [line.startswith(f"{lacking} is no factor: ") for line in found["left_out"]] == [True]
     assert main(["anova", *logs, "--measure", "specific.fnr", "--factor", lacking]) == 2
     assert "has one level only" in capsys.readouterr().err
+
+
+def test_where_severity_is_a_factor_sets_without_one_are_left_out_and_named() -> None:
+    names, severities = ["fog", "fog", "no fault", "novelty"], ["1", "3", "no severity", "no severity"]
+    table = pd.DataFrame({"faultload": names, "severity": severities})
+    kept, told = with_severity(table, ["classifier", "severity"])
+    assert kept["faultload"].tolist() == ["fog", "fog"]
+    assert told == ["without a severity, and so left out: no fault and novelty"]
+    assert with_severity(table, ["classifier", "faultload"])[1] == []
+    assert len(with_severity(table[2:], ["severity"])[0]) == 2

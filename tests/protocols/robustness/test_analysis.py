@@ -25,6 +25,7 @@ from farm.protocols.robustness.analysis import (
 )
 from farm.protocols.robustness.results import Results
 from farm.protocols.robustness.summary import pairs_and_none, worst_trainings
+from farm.protocols.robustness.tables import variance
 from farm.statistics.anova_result import Anova
 from farm.statistics.table import Undefined
 from tests.protocols.robustness.made_results import CLASSIFIERS, made_results, made_spec, small_spec
@@ -322,3 +323,12 @@ def test_levels_are_told_apart_by_their_names() -> None:
     assert analysis._table(made_results(small_spec(levels=[0.5, 1])).classification, "accuracy")[
         "level"
     ].unique().tolist() == ["0.5", "1"]
+
+
+def test_a_transformation_that_lacks_levels_is_left_out_and_named() -> None:
+    own = {"name": "robustness-blur", "severity": 3}
+    spec = small_spec(transformations=["robustness-fog", "robustness-grey", own])
+    found = classification(made_results(spec), "accuracy")
+    assert found.left_out == ("blur",)
+    assert found.effects
+    assert "blur" in " ".join(variance(found, "x").notes)

@@ -399,3 +399,49 @@ def test_of_given_classifiers_the_interval_is_of_other_tracks() -> None:
 def test_of_given_classifiers_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     inside, _ = held_of_given(1000)
     assert 0.92 < inside < 0.975
+
+
+def test_a_repetition_that_lacks_a_condition_does_not_count() -> None:
+    """Its mean would be over other conditions than that of the others."""
+    results = made_results(SMALL)
+    frame = results.frame
+    hard = (frame["transformation"] == "fog") & (frame["level"] == 5)
+    gone = hard & (frame["classifier"] == "Baseline") & (frame["repetition"] <= 4)
+    fewer = replace(results, frame=frame[~gone])
+    first, second = means(fewer, fewer.classification, "accuracy")
+    assert (first.n, second.n) == (6, 10)
+    rest = results.classification[results.classification["repetition"] > 4]
+    own = rest[rest["classifier"] == "Baseline"]
+    assert first.mean == pytest.approx(own["accuracy"].mean())
+    (difference,) = differences(fewer, fewer.classification, "accuracy")
+    (wanted,) = differences(results, rest, "accuracy")
+    assert (difference.n, difference.difference) == (6, pytest.approx(wanted.difference))
+    none = replace(results, frame=frame[~(hard & (frame["classifier"] == "Baseline"))])
+    first, _ = means(none, none.classification, "accuracy")
+    assert first.n == 0
+    assert np.isnan(first.mean)
+    (difference,) = differences(none, none.classification, "accuracy")
+    assert difference.p.reason == "no repetition has all results"
+
+
+def test_the_worst_training_is_one_that_all_classifiers_have() -> None:
+    results = made_results(made_spec(repetitions=4, gan_trainings=3), of_training=0.2)
+    frame = results.frame
+    bad = {name.rpartition("-")[0]: name for name in frame.loc[frame["kind"] == "gan", "transformation"]}
+    gone = frame["transformation"].isin(bad.values()) & (frame["classifier"] == "MC-Dropout")
+    frame = frame[~gone].copy()
+    frame.loc[frame["transformation"].isin(bad.values()), ["first_half", "second_half"]] = 0.0
+    found = worst_trainings(replace(results, frame=frame))
+    assert not set(found["transformation"]) & set(bad.values())
+    assert len(found) == 6 * 4 * 2
+
+
+def test_of_a_given_classifier_few_tracks_are_few() -> None:
+    given = frozenset({"Baseline", "MC-Dropout"})
+    results = made_results(SMALL, given=given)
+    (many,) = differences(results, results.classification, "accuracy")
+    (few,) = differences(replace(results, tracks=6), results.classification, "accuracy")
+    wider = np.sqrt(6 / 5) * stats.t.ppf(0.975, 5) / stats.t.ppf(0.975, 9)
+    assert few.high.value - few.low.value == pytest.approx(wider * (many.high.value - many.low.value))
+    (none,) = differences(replace(results, tracks=4), results.classification, "accuracy")
+    assert none.p.reason == "the test images are of 4 tracks; at least 5 are needed"

@@ -335,7 +335,10 @@ def _gans(results: Results, book: FigureBook) -> Markup:
         )
         for one in {one.group: one for one in reversed(results.gans)}.values()  # the first that is there
     ][::-1]
-    curves = pd.concat([one.curve for one in results.gans])
+    by_measure = {
+        words: pd.concat([one.curve for one in results.gans if one.measured == words])
+        for words in dict.fromkeys(one.measured for one in results.gans)
+    }
     return join(
         book.add("gan-sets", both, "AUROC over all trainings of each GAN set, and on the worst one"),
         book.add("gan-trainings", singles, "AUROC on each training of each GAN set")
@@ -344,9 +347,14 @@ def _gans(results: Results, book: FigureBook) -> Markup:
         tag("h3", "What they draw"),
         join(made),
         tag("h3", "How they learned"),
-        book.add(
-            "gan-curves", partial(figures.training_curves, curves), "What decides when a training stops"
-        ),
+        [
+            book.add(
+                f"gan-{words.replace(' ', '-').replace(chr(39), '')}",
+                partial(figures.training_curves, curves, measure=words),
+                f"{words} while GANs are trained, which decides when a training stops",
+            )
+            for words, curves in by_measure.items()
+        ],
         [look_table(look) for look in tables.ood_tables(results, "gan")],
     )
 

@@ -52,10 +52,15 @@ class GanTraining:
         return str(self.notes["rule"]["measure"])
 
     @property
+    def measured(self) -> str:
+        """The same in words."""
+        return _WORDS[self.measure]
+
+    @property
     def rule(self) -> str:
         """When it stops, in words."""
         limit = self.notes["rule"]["limit"]
-        return f"{self.notes['epochs']:g} epochs" if limit is None else f"{_WORDS[self.measure]} {limit:g}"
+        return f"{self.notes['epochs']:g} epochs" if limit is None else f"{self.measured} {limit:g}"
 
     @property
     def kept_value(self) -> float:
@@ -64,13 +69,13 @@ class GanTraining:
 
     @property
     def curve(self) -> pd.DataFrame:
-        """What was seen at each check, as a figure takes it; of several measures, a set of its own."""
+        """What was seen at each check, as a figure takes it."""
         checks = pd.DataFrame(self.notes["curve"])
         kept = [place == self.notes["kept_check"] for place in range(len(checks))]
         return pd.DataFrame(
             {
                 "training": self.name,
-                "set": f"{self.group}: {_WORDS[self.measure]}",
+                "set": self.group,
                 "epoch": checks["epoch"],
                 "value": checks[self.measure],
                 "kept": kept,

@@ -140,7 +140,8 @@ def training_curves(
             )
         kept = own[own["kept"].astype(bool)]
         axes.plot(kept["epoch"], kept["value"].astype(float), **_KEPT | style.POINT)
-        beside = f"{kept['training'].nunique()} of {trainings.ngroups} kept"
+        n = kept["training"].nunique()
+        beside = "" if n == trainings.ngroups else f"{n} of {trainings.ngroups} kept"
         _name(axes, name, beside, x="Epoch" if last else "", y="" if column else measure)
     entries: list[Entry] = [("one training", {"color": style.SERIES[0], "linewidth": 0.9})]
     entries += [("kept as it was here", _KEPT)]

@@ -101,7 +101,7 @@ def test_figures_are_written_beside_the_page(whole: str, drawn: Path) -> None:
     assert {path.stem for path in drawn.iterdir()} == {
         "plain-and-transformed",
         *(f"{measure}-{name}" for measure in ("accuracy", "auroc", "brier") for name in per_measure),
-        *("ood-standard", "ood-pair", "gan-sets", "gan-trainings", "gan-curves"),
+        *("ood-standard", "ood-pair", "gan-sets", "gan-trainings", "gan-surrogates-accuracy"),
     }
     assert whole.count("<svg") == len({path.stem for path in drawn.iterdir()})
 

@@ -116,7 +116,7 @@ def test_a_thin_line_a_training_and_a_marker_where_it_was_kept():
         (kept,) = [line for line in axes.lines if line.get_marker() == "D"]
         assert kept.get_xydata().tolist() == [[8, 0.4], [8, 0.45], [8, 0.5]]
         assert dashed(axes) == [0.4]
-        assert axes.get_title("right") == "3 of 3 kept"
+        assert axes.get_title("right") == ""
         assert [text.get_text().strip() for text in axes.texts] == ["0.4"]
     assert {"one training", "kept as it was here", "threshold"} <= set(words(figure))
     assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("Epoch", "accuracy")

@@ -48,7 +48,7 @@ MOST_REASONS = 12
 ONE = "one repetition, or several that are all the same, tell no spread"
 HOLM = (
     "p by Student's t of the differences in each repetition, with Holm's correction over this table; "
-    "intervals are 95 %, each for itself; both are about other trainings, on these test images"
+    "intervals are 95 %, each for itself; both are about"
 )
 
 
@@ -188,7 +188,10 @@ def between(
         rows.append(tuple(row))
     names = ("first", "second") if several else tuple(results.classifiers[:2])
     last = (*(("Tukey's p",) if tukey else ()), "better")
-    notes = (HOLM, *(("Tukey's p is of single values, as the source compares them",) if tukey else ()))
+    notes = (
+        f"{HOLM} {_what_else(results)}",
+        *(("Tukey's p is of single values, as the source compares them",) if tukey else ()),
+    )
     where = {"level": "level", "transformation": "transformation", "group": "OOD set"}[by[0]]
     title = f"Where do classifiers differ in {_in_words(measure)}, {where} by {where}?"
     if not found:
@@ -279,6 +282,15 @@ def _p(one: ClassifierDifference) -> LookCell:
 
 def _in_words(measure: str) -> str:
     return {"accuracy": "accuracy", "auroc": "AUROC", "brier": "Brier score"}[measure]
+
+
+def _what_else(results: Results) -> str:
+    """Say what is another one where a result would be another: trainings, or test images."""
+    if not results.given:
+        return "other trainings, on these test images"
+    if set(results.classifiers) <= results.given:
+        return "other test images of the kind"
+    return "other trainings, and for those that brought their weights along about other test images"
 
 
 def _about_intervals(results: Results) -> str:

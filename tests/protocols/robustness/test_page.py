@@ -411,3 +411,15 @@ def test_criteria_are_judged_on_the_page(tmp_path: Path, capsys: pytest.CaptureF
     told = text(section((tmp_path / "page.html").read_text(encoding="utf-8"), "verdict"))
     assert "No verdict: " in told
     assert "criteria.yaml" in told
+
+
+def test_tables_say_what_their_intervals_are_about() -> None:
+    spec = made_spec(**FEW)
+    for given, said in (
+        ((), "both are about other trainings, on these test images."),
+        (("Baseline", "MC-Dropout"), "both are about other test images of the kind."),
+        (("Baseline",), "for those that brought their weights along about other test images."),
+    ):
+        results = made_results(spec, given=frozenset(given))
+        (look,) = [one for one in tables.short(results) if one.title.startswith("Where")]
+        assert look.notes[0].endswith(said)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
-from farm.commands.parsing import gate, judging, monitors, running
+from farm.commands.parsing import data, gate, judging, monitors, running
 from farm.errors import FarmError, UserError, noting_ctrl_c
 from farm.report.output import visible_layouts, visible_streams
 
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         gate.add_baseline,
         monitors.add_own,
         judging.add_looking,
+        data.add_scenarios,
         monitors.add_catalogue,
         running.add_bench,
     ):

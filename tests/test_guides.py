@@ -10,6 +10,7 @@ import yaml
 
 from farm.cli import _parser
 from farm.config.experiment import parse_experiment
+from farm.config.scenario_domain import parse_domain
 from farm.gate.criteria_file import parse_criteria
 from farm.protocols.robustness.spec import Robustness
 from farm.store.logs import read_log
@@ -19,6 +20,7 @@ GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
 FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
+SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
 ROBUSTNESS = (GUIDES / "robustness.md").read_text(encoding="utf-8")
 
 
@@ -44,6 +46,13 @@ def values(text: str) -> dict:
 def test_the_experiment_is_one() -> None:
     names = [spec.name for spec in parse_experiment(values("workload:"), "guide").monitors]
     assert names == ["max-softmax", "knn"]
+
+
+def test_the_domain_of_scenarios_is_one() -> None:
+    (block,) = blocks(SCENARIOS, "yaml")
+    domain = parse_domain(yaml.safe_load(block), "guide")
+    asked = _parser().parse_args(*commands(SCENARIOS)[-1:])
+    assert (len(domain.names), len(domain.restrictions), asked.k, asked.next) == (3, 1, 2, 3)
 
 
 def test_the_criteria_are_some() -> None:

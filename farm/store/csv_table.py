@@ -207,12 +207,20 @@ class CsvTable:
 
     def line(self, row: int) -> int:
         """Return the line on which a row begins; rows may span lines, and empty lines are no rows."""
+        return self._begins(row)[0]
+
+    def sheet_row(self, row: int) -> int:
+        """Return the number that a spreadsheet shows beside a row: its first one has the columns' names."""
+        return self._begins(row)[1]
+
+    def _begins(self, row: int) -> tuple[int, int]:
+        """Return the line on which a row begins, and its number where each row is one line."""
         reader = csv.reader(io.StringIO(self._content), delimiter=self._delimiter)
         seen, begins = -1, 1
-        for fields in reader:
+        for number, fields in enumerate(reader, start=1):
             blank = not fields or (len(fields) == 1 and not fields[0].strip())
             if not blank and (seen := seen + 1) > row:
-                return begins + self._above
+                return begins + self._above, number + self._above
             begins = reader.line_num + 1
         raise IndexError(row)
 

@@ -119,6 +119,10 @@ class ParquetTable(CsvTable):
         """Say where a row is."""
         return f"row {row}"
 
+    def sheet_row(self, row: int) -> int:
+        """Return the number that a spreadsheet would show beside a row, below one of columns' names."""
+        return row + 2
+
 
 def _index_columns(schema: pa.Schema) -> set[str]:
     """Return what pandas says are columns of its index; damaged, that may be of any form."""

@@ -63,6 +63,10 @@ CRITERIA = {
     "seed": 1,
     "power": 0.8,
 }
+DOMAIN: dict[str, Any] = {
+    "conditions": {"weather": ["sun", "rain"], "lanes": [2, 4], "lane": [1, 2, 3]},
+    "restrictions": [{"at_most": 1, "of": ["lanes=2", "lane=3"]}, {"at_least": -2, "of": ["-2*weather=sun"]}],
+}
 COSTS = {"wrong": 10, "cancelled_right": 1.5, "by_label": {"ash": 3}, "by_pair": {"ash": {"birch": 20}}}
 
 
@@ -103,6 +107,11 @@ READERS = {
     "campaign's file": Reader(("many.yaml",), ("farm run many.yaml --dry-run --out out",)),
     "list of faults": Reader(("faults.yaml", "listed.yaml"), ("farm run listed.yaml --dry-run --out out",)),
     "criteria": Reader(("c.yaml",), ("farm check run --criteria c.yaml",)),
+    "domain": Reader(("domain.yaml",), ("farm scenarios domain.yaml recorded.csv",)),
+    "recorded scenarios": Reader(
+        ("recorded.csv", "recorded.parquet"),
+        ("farm scenarios domain.yaml recorded.csv", "farm scenarios domain.yaml recorded.parquet"),
+    ),
     "costs": Reader(("costs.yaml",), ("farm inspect run --costs costs.yaml",)),
     "CSV log": Reader(("log.csv",), _looks("log.csv")),
     "Parquet log": Reader(("log.parquet",), _looks("log.parquet")),
@@ -220,6 +229,10 @@ def _write_files() -> None:
         {"criteria": ["specific.fpr not worse than baseline:kept.yaml by 0.1"], "replicates": 50},
     )
     _write("costs.yaml", COSTS)
+    _write("domain.yaml", DOMAIN)
+    recorded = pd.DataFrame({"weather": ["sun", "rain", "sun"], "lanes": [2, 4, 4], "lane": [1, 2, 3]})
+    recorded.to_csv("recorded.csv", index=False)
+    recorded.to_parquet("recorded.parquet", index=False)
     guarded = {"workload": {"name": "npz", "path": "data.npz"}, "monitors": ["max-softmax"]}
     _write("guarded.yaml", {**guarded, "classifier": {"name": "function", "function": "theirs:predict"}})
     weighed = {"name": "module", "factory": "theirs:network", "weights": "weights.safetensors"}

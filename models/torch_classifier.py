@@ -101,9 +101,6 @@ class TorchClassifier(NetworkClassifier):
         }
         self._members_seed = members_seed
         self._masks: dict[Any, Tensor] = {}
-        self._before_dropout, self._from_dropout = _split_at_dropout(
-            self._preprocessing, module, self._dropouts.values()
-        )
         linear = [part for part, m in self._parts.items() if isinstance(m, nn.Linear)]
         if last_hidden is not None and last_hidden not in self._parts:
             hint = suggestion(last_hidden, self._parts)
@@ -178,19 +175,20 @@ class TorchClassifier(NetworkClassifier):
         if not self._dropouts:
             return super()._members(images, members)
         size = max(TOGETHER, PIXELS // math.prod(images.shape[2:]))
+        halves = _split_at_dropout(self._preprocessing, self._module, self._dropouts.values())
         with torch.inference_mode():
             chunks = [
-                self._passes(torch.from_numpy(images[start : start + size]), members)
+                self._passes(torch.from_numpy(images[start : start + size]), members, *halves)
                 for start in range(0, max(len(images), 1), size)
             ]
         return np.concatenate(chunks, axis=1)
 
-    def _passes(self, images: Tensor, members: int) -> FloatArray:
-        shared = self._before_dropout(images.to(self._device))
-        passes = [self._in_order(self._masked(shared, number)) for number in range(members)]
+    def _passes(self, images: Tensor, members: int, before: nn.Module, rest: nn.Module) -> FloatArray:
+        shared = before(images.to(self._device))
+        passes = [self._in_order(self._masked(rest, shared, number)) for number in range(members)]
         return np.stack([torch.softmax(one.double(), dim=1).numpy(force=True) for one in passes])
 
-    def _masked(self, values: Tensor, number: int) -> Tensor:
+    def _masked(self, rest: nn.Module, values: Tensor, number: int) -> Tensor:
         """Return what the module gives in one pass with dropout."""
         handles = [
             part.register_forward_hook(
@@ -199,7 +197,7 @@ class TorchClassifier(NetworkClassifier):
             for name, part in self._dropouts.items()
         ]
         try:
-            found: Tensor = self._from_dropout(values)
+            found: Tensor = rest(values)
             return found
         finally:
             for handle in handles:

@@ -13,6 +13,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -59,6 +60,9 @@ COMMANDS = [
         for style in ("table", "json", "csv")
     ),
     "bench --only large --large ODD:net --quiet",
+    "check a --criteria criteria.yaml --record record-ODD.html",
+    "scenarios domain.yaml recorded.csv --next 1",
+    "scenarios domain.yaml recorded.csv --next 1 --format json",
     "status cells",
     "status cells --format json",
     "verify cells",
@@ -122,6 +126,9 @@ def folder(tmp_path_factory) -> Iterator[Path]:
         (place / "campaign.yaml").write_text(yaml.safe_dump(odd | {"seeds": [0]}))
         criteria = {"criteria": ["specific.fnr <= 0.01 on ood each faultload", "specific.fpr <= 0.5 on id"]}
         (place / "criteria.yaml").write_text(yaml.safe_dump(criteria))
+        domain = {"conditions": {"sign": ["near", ODD], "light": ["day", "night"]}}
+        (place / "domain.yaml").write_text(yaml.safe_dump(domain))
+        pd.DataFrame({"sign": ["near"], "light": ["day"]}).to_csv(place / "recorded.csv", index=False)
         for arguments in (
             "run odd.yaml --out a",
             "run odd.yaml --set seed=1 --out b",

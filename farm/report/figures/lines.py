@@ -103,11 +103,11 @@ def training_curves(
     Examples
     --------
     >>> import pandas as pd
-    >>> rows = [(1, "DCGAN", epoch, epoch / 5, epoch == 2) for epoch in range(4)]
+    >>> rows = [(n, "DCGAN", epoch, epoch / 5, n * epoch == 2) for n in (1, 3) for epoch in range(4)]
     >>> frame = pd.DataFrame(rows, columns=["training", "set", "epoch", "value", "kept"])
     >>> axes = training_curves(frame, threshold=0.3, measure="accuracy").axes[0]
     >>> axes.get_title("left"), axes.get_title("right"), axes.get_xlabel()
-    ('DCGAN', '1 of 1 kept', 'Epoch')
+    ('DCGAN', '1 of 2 kept', 'Epoch')
     """
     if not len(frame) or not np.isfinite(frame["value"].to_numpy(dtype=float)).any():
         return style.said("No training has a value here.", title=title)

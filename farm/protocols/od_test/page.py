@@ -9,7 +9,6 @@ from functools import partial
 import pandas as pd
 from markupsafe import Markup
 
-from farm.judging.inspection import Look
 from farm.protocols.od_test import wording
 from farm.protocols.od_test.results import Results
 from farm.protocols.od_test.summary import (
@@ -26,13 +25,11 @@ from farm.report.page.document import document
 from farm.report.page.html import join, tag
 from farm.report.page.images import image_sheet
 from farm.report.page.section import PageSection
-from farm.report.page.tables import look_table
+from farm.report.page.tables import folded_table, look_table
 from farm.statistics.wording import counted, listed
 
 MOST_SAMPLES = 16
 MOST_LACKING = 20
-MOST_ROWS = 12
-"""A longer table that says what a figure shows is folded."""
 SWITCH = "optimistic: true"
 REFERENCE = (
     "A. Shafaei, M. Schmidt and J. J. Little, Does Your Model Know the Digit 6 Is Not a Cat? A Less Biased "
@@ -89,7 +86,7 @@ def _answer(results: Results, found: list[MeanAccuracy], gaps: list[OptimismGap]
         book.add(
             "mean-accuracies", draw, "Mean accuracy of each method over all triplets, with its interval"
         ),
-        _folded(means(found)),
+        folded_table(means(found)),
     )
 
 
@@ -128,7 +125,7 @@ def _optimism(results: Results, gaps: list[OptimismGap], book: FigureBook) -> Ma
             "test with two sets. That it is better there says nothing of outliers of other kinds.",
         ),
         book.add("optimism", draw, "Accuracy of each method on the set that it learned from, and on others"),
-        _folded(optimism(gaps)),
+        folded_table(optimism(gaps)),
     )
 
 
@@ -152,7 +149,7 @@ def _sources(results: Results, order: list[MeanAccuracy], book: FigureBook) -> M
             "of their mean over all triplets.",
         ),
         book.add("accuracies-by-source", draw, "Mean accuracy of each method on each source set"),
-        _folded(by_source(sorted(found, key=lambda one: sources.index(one.source)))),
+        folded_table(by_source(sorted(found, key=lambda one: sources.index(one.source)))),
     )
 
 
@@ -223,13 +220,6 @@ def _method(results: Results) -> Markup:
         tag("h3", "Reference"),
         tag("p", REFERENCE, class_="note"),
     )
-
-
-def _folded(look: Look) -> Markup:
-    """Return a table; a long one opens on a click."""
-    if len(look.rows) <= MOST_ROWS:
-        return look_table(look)
-    return tag("details", tag("summary", f"{look.title}, as a table"), look_table(look, titled=False))
 
 
 def _frame(found: Sequence[MeanAccuracy] | Sequence[OptimismGap]) -> pd.DataFrame:

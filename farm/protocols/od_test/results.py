@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
 from farm.errors import DataError
 from farm.protocols.od_test.spec import OdTest
+from farm.protocols.strips import noted_images
 from farm.store.campaign_folder import CampaignFolder, planned_cells
 from farm.store.files import write_text
 from farm.store.readouts import Readouts
@@ -159,8 +157,4 @@ def _samples(label: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[Sampl
     """Return the images that networks of monitors drew."""
     for notes in _own_networks(run):
         if "samples" in notes:
-            with Image.open(io.BytesIO(base64.b64decode(notes["samples"]))) as strip:
-                rows = np.asarray(strip, dtype=np.uint8)
-            height, width = notes["size"]
-            images = rows.reshape(-1, height, width, 1 if rows.ndim == 2 else 3)
-            yield Samples(label["workload"], "pixelcnn", images)
+            yield Samples(label["workload"], "pixelcnn", noted_images(notes))

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from farm.config.files import find_criteria
 from farm.errors import UserError
 from farm.gate.criteria_file import load_criteria
-from farm.judging.inspection import Look
 from farm.judging.readouts import load_runs
 from farm.protocols.robustness import tables, wording
 from farm.protocols.robustness.analysis import (
@@ -31,18 +30,14 @@ from farm.report.page.document import document
 from farm.report.page.html import join, tag
 from farm.report.page.images import image_sheet
 from farm.report.page.section import PageSection
-from farm.report.page.tables import look_table
+from farm.report.page.tables import folded_table, look_table
 from farm.statistics.table import Undefined
 from farm.statistics.wording import counted
 
-MOST_ROWS = 12
-"""A longer table that says what a figure shows is folded."""
-MOST_REASONS = 12
 REFERENCE = (
     "L. Heindrich, Image classifiers in automated vehicles: An evaluation framework for robustness, Utrecht "
     "University, 2020."
 )
-SHORT = {"accuracy": "accuracy", "auroc": "AUROC", "brier": "Brier score"}
 
 
 def page(results: Results, book: FigureBook | None = None) -> str:
@@ -93,7 +88,7 @@ def _answer(results: Results, book: FigureBook) -> Markup:
         [tag("p", line) for line in told if line],
         _warned(results),
         _plain_figure(results, book),
-        [look_table(look) for look in tables.short(results) if look.title.startswith("Plain")],
+        None if results.classification.empty else look_table(tables.plain_and_transformed(results)),
     )
 
 
@@ -120,7 +115,7 @@ def _plain_figure(results: Results, book: FigureBook) -> Markup | None:
         return None
     rows = [
         {
-            "measure": SHORT[measure],
+            "measure": tables.SHORT[measure],
             "images": said,
             "classifier": one.classifier,
             "mean": one.mean,
@@ -144,10 +139,10 @@ def _plain_figure(results: Results, book: FigureBook) -> Markup | None:
 
 
 def _classification(results: Results, measure: str, book: FigureBook) -> Markup:
-    frame, short = results.classification, SHORT[measure]
+    frame, short = results.classification, tables.SHORT[measure]
     found = classification(results, measure)
     by_both = means(results, frame, measure, ["transformation", "level"])
-    lines = pd.DataFrame([*_lines(by_both), *_plain_points(results, measure)])
+    lines = pd.DataFrame(_lines(results, measure, by_both))
     several = len(results.classifiers) > 1
     # Of accuracy the answer has them.
     sentences = [] if measure == "accuracy" else [wording.hardest_transformations(results, measure)]
@@ -198,8 +193,8 @@ def _classification(results: Results, measure: str, book: FigureBook) -> Markup:
                 plain_against_transformed(results, measure), "Plain test set against transformations"
             )
         ),
-        _folded(means_),
-        _folded(spreads),
+        folded_table(means_),
+        folded_table(spreads),
         tag(
             "details",
             tag(
@@ -211,30 +206,14 @@ def _classification(results: Results, measure: str, book: FigureBook) -> Markup:
     )
 
 
-def _lines(found: Sequence[ConditionMean]) -> Iterator[dict[str, object]]:
-    for one in found:
-        transformation, level = one.condition
-        yield {
-            "transformation": transformation,
-            "level": float(level),
-            "classifier": one.classifier,
-            "mean": one.mean,
-            "low": one.low,
-            "high": one.high,
-        }
-
-
-def _plain_points(results: Results, measure: str) -> Iterator[dict[str, object]]:
-    for one in means(results, results.plain, measure):
-        for transformation in dict.fromkeys(results.classification["transformation"]):
-            yield {
-                "transformation": transformation,
-                "level": 0.0,
-                "classifier": one.classifier,
-                "mean": one.mean,
-                "low": one.low,
-                "high": one.high,
-            }
+def _lines(results: Results, measure: str, found: Sequence[ConditionMean]) -> Iterator[dict[str, object]]:
+    """Return the points of each transformation's lines; at level 0 each has the plain test set."""
+    transformations = dict.fromkeys(one.condition[0] for one in found)
+    points = [(one.condition[0], float(one.condition[1]), one) for one in found]
+    points += [(name, 0.0, one) for one in means(results, results.plain, measure) for name in transformations]
+    for name, level, one in points:
+        ends = {"mean": one.mean, "low": one.low, "high": one.high}
+        yield {"transformation": name, "level": level, "classifier": one.classifier, **ends}
 
 
 def _points(found: Sequence[ConditionMean], columns: Sequence[str]) -> pd.DataFrame:
@@ -256,7 +235,7 @@ def _groups(found: list[GroupedLevel] | Undefined, measure: str, book: FigureBoo
             for one in found
         ]
     )
-    draw = partial(figures.comparison_intervals, frame, measure=SHORT[measure])
+    draw = partial(figures.comparison_intervals, frame, measure=tables.SHORT[measure])
     strict = ", ".join(f"{one.name} {one.letters_by_network}" for one in found if one.letters_by_network)
     return join(
         book.add(
@@ -364,8 +343,8 @@ def _warned(results: Results) -> Markup | None:
     lines = wording.lacking(results)
     if not lines:
         return None
-    shown = [tag("li", line) for line in lines[:MOST_REASONS]]
-    if (more := len(lines) - MOST_REASONS) > 0:
+    shown = [tag("li", line) for line in lines[: tables.MOST_REASONS]]
+    if (more := len(lines) - tables.MOST_REASONS) > 0:
         shown.append(tag("li", f"and {more} more"))
     return tag("div", tag("h3", "Not all results are there"), tag("ul", shown), class_="warning")
 
@@ -378,10 +357,3 @@ def _method(results: Results) -> Markup:
         tag("h3", "Reference"),
         tag("p", REFERENCE, class_="note"),
     )
-
-
-def _folded(look: Look) -> Markup:
-    """Return a table; a long one opens on a click."""
-    if len(look.rows) <= MOST_ROWS:
-        return look_table(look)
-    return tag("details", tag("summary", f"{look.title}, as a table"), look_table(look, titled=False))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
 from farm.api import IntArray, generator, uniform_by_id
 from farm.errors import DataError
 from farm.measures import Measure, auroc, undefined
 from farm.measures.calibration import confidence_auroc
-from farm.protocols.robustness.spec import Condition, Robustness
+from farm.protocols.robustness.spec import EvaluatedCondition, Robustness
+from farm.protocols.strips import noted_images
 from farm.store.campaign_folder import CampaignFolder, planned_cells
 from farm.store.files import write_text
 from farm.store.readouts import Readouts
@@ -32,8 +30,6 @@ MEASURES = ("accuracy", "auroc", "brier")
 ADDED = ("kind", "group", "first_half", "second_half")
 """What the frame has beside the columns of the file: what a condition is, the set or pair it belongs to, and
 of GANs the AUROC on each half of the images: the worst is chosen on one, and reported on the other."""
-
-
 MANY_TRACKS = 10**9
 _WORDS = {"accuracy": "surrogate's accuracy", "classifier_loss": "surrogate's loss"}
 
@@ -86,10 +82,7 @@ class GanTraining:
     @property
     def samples(self) -> np.ndarray:
         """Some of its images, N x height x width x channels, uint8."""
-        with Image.open(io.BytesIO(base64.b64decode(self.notes["samples"]))) as strip:
-            rows = np.asarray(strip, dtype=np.uint8)
-        height, width = self.notes["size"]
-        return rows.reshape(-1, height, width, 1 if rows.ndim == 2 else 3)
+        return noted_images(self.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +235,7 @@ class _Reader:
         )
 
     def _measured(
-        self, condition: Condition, readouts: Readouts, rows: IntArray | None
+        self, condition: EvaluatedCondition, readouts: Readouts, rows: IntArray | None
     ) -> dict[str, float | int]:
         instances = readouts.instances
         # Instances and alarms have one order: that of the stream.
@@ -275,7 +268,7 @@ class _Reader:
             "auroc": self._value(found, condition),
         }
 
-    def _value(self, measure: Measure, condition: Condition) -> float:
+    def _value(self, measure: Measure, condition: EvaluatedCondition) -> float:
         if measure.reason is not None:
             what = "right against wrong" if condition.part == "classification" else "ID against OOD"
             why = f"AUROC of {what}: {measure.reason}"

@@ -25,7 +25,6 @@ from farm.config.specs import (
 from farm.errors import ExperimentError, suggestion
 from farm.run.loading import importable
 
-NAME = "robustness"
 SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
 """Keys that mean in a campaign what they mean here."""
 TRANSFORMATIONS = tuple(
@@ -76,7 +75,7 @@ PLAIN = "none"
 
 
 @dataclass(frozen=True)
-class Condition:
+class EvaluatedCondition:
     """What a campaign's fault is in the evaluation."""
 
     part: Part
@@ -98,15 +97,6 @@ def _short(name: str) -> str:
     ('fog', 'my-rain')
     """
     return name.removeprefix("robustness-")
-
-
-class GanSpec(ComponentSpec):
-    """A faultload that is trained, by name; it takes a `seed`, so that it can be trained several times."""
-
-    @property
-    def title(self) -> str:
-        """The name that tables show."""
-        return self.alias or self.name
 
 
 def _titled(spec: ComponentSpec) -> str:
@@ -137,8 +127,8 @@ class Robustness(Strict):
     natural: ComponentSpec = ComponentSpec(name="photographs")
     sets: Annotated[list[str], Field(strict=False)] = Field(default=[*STANDARD])
     pairs: bool = True
-    gans: Annotated[list[GanSpec], Field(strict=False)] = Field(
-        default=[GanSpec.model_validate(dict(one)) for one in GANS]
+    gans: Annotated[list[ComponentSpec], Field(strict=False)] = Field(
+        default=[ComponentSpec.model_validate(dict(one)) for one in GANS]
     )
     gan_trainings: int = Field(default=10, ge=1)
     gan: dict[str, Any] = Field(default={})
@@ -159,7 +149,7 @@ class Robustness(Strict):
             ("classifiers", self.classifier_names),
             ("transformations", self.transformation_names),
             ("sets", self.sets),
-            ("gans", [one.title for one in self.gans]),
+            ("gans", [_titled(one) for one in self.gans]),
             ("levels", [f"{level:g}" for level in self.levels]),
         ):
             for name in names:
@@ -177,7 +167,7 @@ class Robustness(Strict):
             raise ValueError(f"gan.{unused[0]} has no place there: {why}")
         for one in self.gans:
             if "seed" in one.parameters:
-                said = f"gans: '{one.title}' has seed {one.parameters['seed']}"
+                said = f"gans: '{_titled(one)}' has seed {one.parameters['seed']}"
                 raise ValueError(f"{said}; leave it out: each training has its own, from the file's seed on")
         return self
 
@@ -187,7 +177,7 @@ class Robustness(Strict):
         for key, names in (
             ("transformations", [{_titled(one), _short(_titled(one))} for one in self.transformations]),
             ("sets", [{name} for name in self.sets]),
-            ("gans", [{one.title, *self._gan_titles(one)} for one in self.gans]),
+            ("gans", [{_titled(one), *self._gan_titles(one)} for one in self.gans]),
         ):
             for name in (name for own in names for name in sorted(own)):
                 if name in taken:
@@ -204,29 +194,26 @@ class Robustness(Strict):
         """What tables call the transformations."""
         return [_short(_titled(one)) for one in self.transformations]
 
-    @property
-    def seeds(self) -> list[int]:
-        """One a repetition."""
-        return [self.seed + number for number in range(self.repetitions)]
-
     @cached_property
-    def conditions(self) -> Mapping[str, Condition]:
+    def conditions(self) -> Mapping[str, EvaluatedCondition]:
         """What each of the campaign's faults is, by the name that its cells have."""
-        found: dict[str, Condition] = {}
+        found: dict[str, EvaluatedCondition] = {}
         if "classification" in self.parts:
-            found[NO_FAULT] = Condition("classification", "plain", PLAIN, PLAIN)
+            found[NO_FAULT] = EvaluatedCondition("classification", "plain", PLAIN, PLAIN)
             for one in self.transformations:
                 name = _short(_titled(one))
-                found[_titled(one)] = Condition("classification", "transformation", name, name)
+                found[_titled(one)] = EvaluatedCondition("classification", "transformation", name, name)
         if "ood" not in self.parts:
             return found
-        found |= {name: Condition("ood", "standard", name, name) for name in self.sets}
+        found |= {name: EvaluatedCondition("ood", "standard", name, name) for name in self.sets}
         for one in self.transformations if self.pairs else ():
             name, level = _short(_titled(one)), self.pair_level(one)
-            found[f"{NATURAL}+{_titled(one)}"] = Condition("ood", "pair", f"{NATURAL}+{name}", name, level)
+            found[f"{NATURAL}+{_titled(one)}"] = EvaluatedCondition(
+                "ood", "pair", f"{NATURAL}+{name}", name, level
+            )
         for gan in self.gans:
             for title in self._gan_titles(gan):
-                found[title] = Condition("ood", "gan", title, gan.title)
+                found[title] = EvaluatedCondition("ood", "gan", title, _titled(gan))
         return found
 
     def levels_of(self, one: ValidationFaultSpec) -> list[float]:
@@ -237,13 +224,12 @@ class Robustness(Strict):
         """Return the level at which both sides of a pair are transformed: the highest."""
         return max(self.levels_of(one))
 
-    def _gan_titles(self, gan: GanSpec) -> list[str]:
-        return [f"{gan.title}-{number + 1}" for number in range(self.gan_trainings)]
+    def _gan_titles(self, gan: ComponentSpec) -> list[str]:
+        return [f"{_titled(gan)}-{number + 1}" for number in range(self.gan_trainings)]
 
     def campaign(self) -> dict[str, Any]:
         """Return the campaign: each repetition has a seed of its own, and all have the same images."""
         shared = {key: getattr(self, key) for key in SHARED if key in self.model_fields_set}
-        whole = {} if self.images is None else {"length": self.images}
         return {
             "pictures": self.pictures,
             "batch_size": self.batch_size,
@@ -252,9 +238,14 @@ class Robustness(Strict):
             "workload": self._fixed(self.workload),
             "classifiers": [_said(one) for one in self.classifiers],
             "faultloads": list(chain(self._classification(), self._ood())),
-            "stream": whole,
+            "stream": self._length,
             "monitors": [_said(self.certainty)],
         }
+
+    @property
+    def _length(self) -> dict[str, int]:
+        """How long each stream is, where not all images are taken."""
+        return {} if self.images is None else {"length": self.images}
 
     def _fixed(self, one: ComponentSpec) -> dict[str, Any]:
         """Return a workload that is the same in all repetitions."""
@@ -266,7 +257,7 @@ class Robustness(Strict):
         if "classification" not in self.parts:
             return
         yield NO_FAULT
-        all_faulted = {"ood_share": 1.0, **({} if self.images is None else {"length": self.images})}
+        all_faulted = {"ood_share": 1.0, **self._length}
         for one in self.transformations:
             yield {**_said(one), "severity": self.levels_of(one), "stream": all_faulted}
 
@@ -274,7 +265,7 @@ class Robustness(Strict):
         """Yield each OOD set; half of its stream is in-distribution."""
         if "ood" not in self.parts:
             return
-        half = {"ood_share": 0.5, **({} if self.images is None else {"length": self.images})}
+        half = {"ood_share": 0.5, **self._length}
         same = self._fixed(self.natural)
         natural = {"name": "novelty", "as": NATURAL, "workload": same, "resize": True}
         for name in self.sets:

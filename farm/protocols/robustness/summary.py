@@ -78,9 +78,9 @@ def means(results: Results, frame: pd.DataFrame, measure: str, by: Sequence[str]
     Where a result has no value its condition has none either. A repetition that lacks a result counts not at
     all: its mean would be over other conditions than the others'.
     """
-    found = []
+    found, conditions = [], list(_grouped(frame, by))
     for classifier in results.classifiers:
-        for condition, rows in _grouped(frame, by):
+        for condition, rows in conditions:
             if not (of := rows["classifier"] == classifier).any():
                 continue
             complete = rows[of & rows["repetition"].isin(_complete(rows, classifier))]
@@ -112,9 +112,9 @@ def differences(
         The columns that tell conditions apart; without any, all rows are one.
     """
     made: list[ClassifierDifference] = []
+    conditions = dict(_grouped(frame, by))
     for first, second in combinations(results.classifiers, 2):
         tracks = [n for name in (first, second) if (n := results.tracks_of(name)) is not None]
-        conditions = dict(_grouped(frame, by))
         for condition, rows in _grouped(_side_by_side(frame, first, second, measure), by):
             complete = [_complete(conditions[condition], name) for name in (first, second)]
             rows = rows[rows["repetition"].isin(set(complete[0]) & set(complete[1]))]

@@ -38,6 +38,7 @@ TITLES = {
     "auroc": "AUROC of right against wrong",
     "brier": "Brier score (mean over classes)",
 }
+SHORT = {"accuracy": "accuracy", "auroc": "AUROC", "brier": "Brier score"}
 OOD_TITLES = {
     "standard": "AUROC on standard OOD sets",
     "pair": "AUROC on transformed natural images against equally transformed test images",
@@ -192,11 +193,10 @@ def between(
         f"{HOLM} {_what_else(results)}",
         *(("Tukey's p is of single values, as the source compares them",) if tukey else ()),
     )
-    where = {"level": "level", "transformation": "transformation", "group": "OOD set"}[by[0]]
-    title = f"Where do classifiers differ in {_in_words(measure)}, {where} by {where}?"
+    title = f"Where do classifiers differ in {SHORT[measure]}, {factor} by {factor}?"
     if not found:
         return Look(title, (), [], ("There are no two classifiers to compare.",))
-    columns = (where, *names, "difference", "p", *last)
+    columns = (factor, *names, "difference", "p", *last)
     digits = 5 if measure == "brier" else 3
     return Look(title, columns, rows, tuple(f"{note}." for note in notes), digits=digits)
 
@@ -219,11 +219,10 @@ def ood_tables(results: Results, kind: str) -> Iterator[Look]:
             yield Look(OOD_TITLES["worst"], (), [], ("One repetition cannot choose and judge.",))
             return
         yield _ood_means(results, frame, OOD_TITLES["worst"])
-    yield variance(
-        ood(results, kind), f"{OOD_TITLES['worst' if kind == 'gan' else kind]}: what it depends on"
-    )
+    found = ood(results, kind)
+    yield variance(found, f"{OOD_TITLES['worst' if kind == 'gan' else kind]}: what it depends on")
     if len(results.classifiers) > 1:
-        yield between(results, frame, "auroc", ["group"], ood(results, kind))
+        yield between(results, frame, "auroc", ["group"], found)
 
 
 def gan_trainings(trained: Sequence[GanTraining]) -> Look:
@@ -278,10 +277,6 @@ def _cell(value: float | None, why: str = "a result has no value") -> LookCell:
 
 def _p(one: ClassifierDifference) -> LookCell:
     return p_cell(one.p.value) if one.p.defined else one.p
-
-
-def _in_words(measure: str) -> str:
-    return {"accuracy": "accuracy", "auroc": "AUROC", "brier": "Brier score"}[measure]
 
 
 def _what_else(results: Results) -> str:

@@ -15,6 +15,8 @@ from farm.report.page.html import join, tag
 from farm.report.sheet import Sheet, Sheets
 
 LARGE = 100
+MOST_ROWS = 12
+"""A longer table may be folded."""
 FEWEST_SORTED = 3
 """Rows below which there is nothing to sort."""
 
@@ -120,6 +122,13 @@ def look_table(look: Look, *, titled: bool = True) -> Markup:
         table(look.columns, rows, caption=look.title if titled else "") if look.columns else None,
         [tag("p", note, class_="note") for note in notes],
     )
+
+
+def folded_table(look: Look) -> Markup:
+    """Return a look's table; a long one, which says what a figure shows, opens on a click."""
+    if len(look.rows) <= MOST_ROWS:
+        return look_table(look)
+    return tag("details", tag("summary", f"{look.title}, as a table"), look_table(look, titled=False))
 
 
 def _small(column: Iterable[LookCell]) -> bool:

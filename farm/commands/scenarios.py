@@ -13,7 +13,7 @@ import numpy as np
 
 from farm.api.arrays import IntArray
 from farm.commands.results import print_looks
-from farm.config.scenario_domain import canonical, load_domain
+from farm.config.scenario_domain import codes_of, load_domain
 from farm.errors import DataError, ParameterError, suggestion
 from farm.judging.inspection import Look
 from farm.measures.measure import Measure
@@ -65,9 +65,8 @@ def read_scenarios(path: Path, domain: Domain, of: str) -> IntArray:
             raise DataError(f"{path}: column '{name}' is missing, a condition of {of}; {hint}")
     codes, wrong = np.empty((len(table), len(columns)), dtype=np.int64), []
     for number, (name, column) in enumerate(columns.items()):
-        known = {value: code for code, value in enumerate(domain.conditions[name])}
         coded, words = table.coded(column)
-        codes[:, number] = np.array([known.get(canonical(word), -1) for word in words.to_pylist()])[coded]
+        codes[:, number] = codes_of(domain.conditions[name], words.to_pylist())[coded]
         if (codes[:, number] < 0).any():
             wrong.append((int(np.argmax(codes[:, number] < 0)), number))
     if wrong:

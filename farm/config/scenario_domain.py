@@ -1,17 +1,22 @@
-"""Files of conditions and restrictions, of which scenarios are made: `farm scenarios DOMAIN TABLE`."""
+"""Files of conditions and restrictions, of which scenarios are made: `farm scenarios DOMAIN TABLE`.
+
+A condition has words as its values, or ranges of numbers, such as `15..30`: from 15 to below 30.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field, ValidationError
 
-from farm.api import read_text
+from farm.api import IntArray, read_text
 from farm.config.explaining import explain
 from farm.config.specs import Strict
 from farm.config.yaml_reading import parse_yaml
@@ -23,6 +28,7 @@ HEAVIEST, FARTHEST = 10_000, 1_000_000_000
 """Of weights and bounds: integer programming counts with them exactly."""
 EXAMPLE = "'conditions: {weather: [sunny, rainy], road: [dry, wet]}'"
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][-+]?\d{1,2})?")
+_RANGE = re.compile(rf"({_NUMBER.pattern})?\s*\.\.\s*({_NUMBER.pattern})?")
 _TRUTH = {"true", "false"}
 _CHOICE = re.compile(r"(?:([-+]?\d+)\s*\*)?([^=*]+)=(.*)", re.DOTALL)
 
@@ -54,6 +60,35 @@ def canonical(text: str) -> str:
         plain = (plain.rstrip("0").rstrip(".") if "." in plain else plain).removeprefix("+")
         return "0" if plain == "-0" else plain
     return text.lower() if text.lower() in _TRUTH else text
+
+
+def codes_of(values: Sequence[str], words: Sequence[str]) -> IntArray:
+    """Return each word's number among a condition's values, or among its ranges; -1 where it is none.
+
+    Examples
+    --------
+    >>> codes_of(("dry", "wet"), ["wet", " dry", "icy"]), codes_of(("..15", "15..30"), ["-3", "15", "30"])
+    (array([ 1,  0, -1]), array([ 0,  1, -1]))
+    """
+    ranges = _ranges(values)
+    if not ranges:
+        known = {value: code for code, value in enumerate(values)}
+        return np.array([known.get(canonical(word), -1) for word in words], dtype=np.int64)
+    numbers = np.array([float(word) if _NUMBER.fullmatch(word.strip()) else np.nan for word in words])
+    found = np.full(len(words), -1, dtype=np.int64)
+    for code, (low, high) in enumerate(ranges):
+        found[(numbers >= low) & (numbers < high)] = code
+    return found
+
+
+def _ranges(values: Sequence[str]) -> list[tuple[float, float]]:
+    """Return from where to where each value goes; nothing where they are words."""
+    matches = [_RANGE.fullmatch(value) for value in values]
+    return [
+        (float(one[1]) if one[1] else -inf, float(one[2]) if one[2] else inf)
+        for one in matches
+        if one is not None
+    ]
 
 
 def load_domain(path: Path | str) -> Domain:
@@ -115,7 +150,32 @@ def _conditions(written: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, ..
         for place, value in enumerate(found[name]):
             if value in found[name][:place]:
                 raise ExperimentError(f"condition '{name}': value '{value}' stands twice; leave one out")
+        _check_ranges(name, found[name])
     return found
+
+
+def _check_ranges(name: str, values: Sequence[str]) -> None:
+    """Raise where ranges are mixed with words, or where a number could be in none or in several of them."""
+    ranges = _ranges(values)
+    if not ranges:
+        return
+    if len(ranges) < len(values):
+        word = next(value for value in values if not _RANGE.fullmatch(value))
+        raise ExperimentError(
+            f"condition '{name}' has ranges, and '{word}', which is none; expected all such as 15..30"
+        )
+    written = sorted(zip(ranges, values, strict=True))
+    for (low, high), value in written:
+        if not low < high:
+            raise ExperimentError(
+                f"condition '{name}': the range '{value}' holds no number; expected low..high"
+            )
+    for ((_, end), one), ((start, _), other) in pairwise(written):
+        if start < end:
+            raise ExperimentError(
+                f"condition '{name}': the ranges '{one}' and '{other}' overlap; expected such as 15..30 and "
+                "30..45"
+            )
 
 
 def _value(name: str, value: Any) -> str:

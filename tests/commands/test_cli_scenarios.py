@@ -161,6 +161,9 @@ WRONG = {
     "a nested value": "conditions: {a: [[1]]}",
     "a name with a sign": "conditions: {a=b: [1]}",
     "names that differ in case": "conditions: {a: [1], A: [2]}",
+    "ranges beside a word": "conditions: {a: [0..5, fast]}",
+    "a range without numbers": "conditions: {a: [5..5]}",
+    "ranges that overlap": "conditions: {a: [..5, 10.., 4.5..8]}",
 }
 RULES = {
     "no bound": "{of: [a=1]}",
@@ -198,6 +201,21 @@ def test_weights_and_both_bounds():
     (made,) = domain.restrictions
     assert (made.low, made.high) == (2, 3)
     assert made.choices == ((0, 0, 2), (1, 1, 3), (1, 0, -1))
+
+
+def test_ranges_of_numbers(here, capsys):
+    domain = {"conditions": {"speed": ["..50", "50..80", "80.."], "lanes": [2, 4]}}
+    Path("d.yaml").write_text(yaml.safe_dump(domain, sort_keys=False))
+    pd.DataFrame({"speed": ["-1", "49.999", "50", "1e2"], "lanes": [2, 4, 2, 4]}).to_csv("t.csv", index=False)
+    found = answer(capsys)
+    assert (found["covered"], found["total"]) == (4, 6)
+    assert found["uncovered"] == [{"speed": "50..80", "lanes": "4"}, {"speed": "80..", "lanes": "2"}]
+
+
+def test_a_number_in_none_of_the_ranges(here, capsys):
+    Path("d.yaml").write_text("conditions: {speed: [0..50, 60..80]}")
+    pd.DataFrame({"speed": [10, 55]}).to_csv("t.csv", index=False)
+    fails(capsys, "--k", "1")
 
 
 def test_a_domain_in_python_is_refused_alike():

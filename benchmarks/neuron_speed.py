@@ -56,7 +56,7 @@ def main() -> None:
         values = np.load(path, mmap_mode="r")
         for k in (1, 2, 3):
             found, seconds, megabytes = measured(values, k, options.rounds)
-            most = f" (at most {SECONDS:g} s and {MEGABYTES:g} MB)" if k == 3 else ""
+            most = f" (at most {SECONDS:g} s and {MEGABYTES:g} MB at the default size)" if k == 3 else ""
             print(
                 f"k = {k}: {found.occupied:,} of {found.total:,} cells; "
                 f"{seconds:.2f} s, {megabytes:.0f} MB{most}",

@@ -87,18 +87,35 @@ def activation_groups(counts: IntArray, neurons: int, gamma: int) -> ActivationG
 
 
 def pattern_curve(
-    counts: IntArray, neurons: int, gamma: int, *, rng: np.random.Generator, steps: int = 10
+    counts: IntArray,
+    neurons: int,
+    gamma: int,
+    *,
+    rng: np.random.Generator,
+    scenario: IntArray | None = None,
+    steps: int = 10,
 ) -> list[tuple[int, float]]:
     """Return the metric of growing random subsets, each within the next, as (inputs, value).
+
+    `scenario` numbers the scenario of each input, within which it may be outlying; without, all are of one.
 
     Examples
     --------
     >>> counts = np.array([0, 4, 4, 4])
     >>> pattern_curve(counts, neurons=4, gamma=4, rng=np.random.default_rng(0), steps=2)
     [(2, 0.5), (4, 0.25)]
+    >>> alone = np.array([1, 0, 0, 0])
+    >>> pattern_curve(counts, neurons=4, gamma=4, rng=np.random.default_rng(0), scenario=alone, steps=1)
+    [(4, 0.0)]
     """
-    drawn = rng.permutation(counts)
+    drawn = rng.permutation(len(counts))
+    of = np.zeros(len(counts), dtype=np.int64) if scenario is None else scenario
     return [
-        (n, activation_groups(drawn[:n], neurons, gamma).share.value.value)
+        (n, _outlying(counts[drawn[:n]], of[drawn[:n]], neurons, gamma) / n)
         for n in growing_sizes(len(drawn), steps)
     ]
+
+
+def _outlying(counts: IntArray, scenario: IntArray, neurons: int, gamma: int) -> int:
+    each = (counts[scenario == one] for one in np.unique(scenario))
+    return sum(len(activation_groups(own, neurons, gamma).outlying) for own in each)

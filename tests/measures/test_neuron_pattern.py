@@ -130,3 +130,12 @@ def test_the_curve_is_of_subsets_drawn_once_and_ends_with_all():
 def test_mistakes_are_named(error, counts, neurons, gamma):
     with refused(error):
         activation_groups(np.array(counts), neurons, gamma)
+
+
+def test_of_several_scenarios_each_image_is_held_against_its_own():
+    counts = np.array([0, 0, 0, 20, 20, 20, 20, 0])
+    scenario = np.array([0, 0, 0, 1, 1, 1, 1, 1])
+    (last,) = pattern_curve(counts, 20, 5, rng=np.random.default_rng(0), scenario=scenario, steps=1)
+    assert last == (8, 1 / 8)
+    (last,) = pattern_curve(counts, 20, 5, rng=np.random.default_rng(0), steps=1)
+    assert last == (8, 4 / 8)

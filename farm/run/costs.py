@@ -23,6 +23,9 @@ from farm.store.threads import limited_threads
 IMAGES, TIMES = 64, 3
 """So many images a pass, as in a batch of a training; the fastest of so many passes counts."""
 LATENT = "latent"
+# A training step passes the batch once forward, and back, which takes twice that; after each epoch the
+# validation images pass forward once.
+FORWARD, STEP = 1.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,16 @@ class Costs:
             make = partial(_measured, one, workload, experiment, self._bed(experiment))
             found.append(self._once(key, f"model '{one.name}'", make, self.unknown))
         return found
+
+    def training_seconds(self, experiment: Experiment) -> tuple[int, float]:
+        """Count the networks that are trained for an experiment's classifier, and what all epochs take."""
+        size = self.size(experiment.workload, experiment)
+        trainings = self.trainings(experiment)
+        seconds = 0.0
+        for cost in trainings:
+            if size is not None and cost is not None:
+                seconds += cost.epochs * cost.seconds * (STEP * size.train + FORWARD * size.validation)
+        return len(trainings), seconds
 
     def fault_training(self, fault: FaultSpec, experiment: Experiment) -> float | None:
         """Return the seconds that a faultload which is trained takes at the most, as it tells untrained.

@@ -14,9 +14,6 @@ from farm.config.specs import ComponentSpec
 if TYPE_CHECKING:
     from farm.run.costs import Costs, SetSize
 
-# A training step passes the batch once forward, and back, which takes twice that; after each epoch the
-# validation images pass forward once.
-FORWARD, STEP = 1.0, 3.0
 BESIDE = 0.35
 """Seconds of a cell beside all passes: as a run of robustness-small had them."""
 A_CELL, AN_IMAGE = 18_000, 70
@@ -56,12 +53,10 @@ class Sizes:
         spent = 0.0
         first = {(label["classifier"], label["seed"]): (label, one) for label, one in self.cells}
         for label, experiment in first.values():
-            size = self._size(experiment)
-            for cost in self.costs.trainings(experiment):
-                counted[str(label["classifier"])] += 1
-                if size is not None and cost is not None:
-                    passes = STEP * size.train + FORWARD * size.validation
-                    spent += cost.epochs * cost.seconds * passes
+            n, seconds = self.costs.training_seconds(experiment)
+            if n:
+                counted[str(label["classifier"])] += n
+            spent += seconds
         return dict(counted), spent
 
     def _gans(self) -> tuple[int, float]:

@@ -18,7 +18,7 @@ from farm.report.figures.curves import (
 from farm.report.figures.delays import DelayCurve, delay_curves
 from farm.report.figures.differing import comparison_intervals
 from farm.report.figures.heat import heat_colour, heat_map
-from farm.report.figures.lines import lines_over_levels, training_curves
+from farm.report.figures.lines import growth_curves, lines_over_levels, training_curves
 from farm.report.figures.output import FORMATS, as_svg, check_target, save
 from farm.report.figures.plane import plane
 from farm.report.figures.ranks import critical_difference
@@ -48,6 +48,7 @@ __all__ = [
     "confusion",
     "critical_difference",
     "delay_curves",
+    "growth_curves",
     "heat_colour",
     "heat_map",
     "lines_over_levels",

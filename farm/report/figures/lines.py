@@ -1,4 +1,4 @@
-"""What follows a course: a measure over the levels of a transformation, and over the epochs of a training."""
+"""What follows a course: a measure over a transformation's levels, a training's epochs, a growing number of data."""
 
 from __future__ import annotations
 
@@ -148,6 +148,55 @@ def training_curves(
     if thresholds:
         entries += [("threshold", _THRESHOLD)]
     key(sheet, 0.1, 0.12, entries)
+    return sheet
+
+
+@style.applied()
+def growth_curves(frame: pd.DataFrame, *, measure: str, of: str, title: str = "") -> Figure:
+    """Draw how a measure moves with more data: a panel each of the data, and a line each of what is measured.
+
+    Parameters
+    ----------
+    frame
+        Columns `panel`, `line`, `n` and `value`.
+    measure
+        What the value is.
+    of
+        What `n` counts, such as images.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("train", f"k = {k}", n, min(n / 400, 1) / k) for k in (1, 2) for n in (100, 200, 400)]
+    >>> frame = pd.DataFrame(rows, columns=["panel", "line", "n", "value"])
+    >>> axes = growth_curves(frame, measure="coverage", of="images").axes[0]
+    >>> axes.get_title("left"), axes.get_xlabel(), axes.get_ylabel()
+    ('train', 'Images', 'coverage')
+    """
+    if not len(frame) or not np.isfinite(frame["value"].to_numpy(dtype=float)).any():
+        return style.said(f"No {measure} is defined here.", title=title)
+    panels, lines = list(dict.fromkeys(frame["panel"])), list(dict.fromkeys(frame["line"]))
+    columns = _columns(len(panels))
+    legend = Legend([told(name) for name in lines], _wide(columns) - 0.2)
+    bottom = legend.height + 0.55
+    sheet = style.figure(_wide(columns), bottom + height_of(len(panels), columns, HEIGHT), title=title)
+    limits, marks = scale(frame["value"].to_numpy(dtype=float), np.empty(0), HEIGHT)
+    places = laid_out(sheet, len(panels), columns, (LEFT, bottom), (WIDTH, HEIGHT))
+    for name, (column, last, axes) in zip(panels, places, strict=True):
+        own = frame[frame["panel"] == name]
+        most = max(float(own["n"].max()), 1.0)
+        axes.set(xlim=(0, most), ylim=limits)
+        style.ticks(axes, x=style.steps(0, most, 4), y=marks, grid="y")
+        axes.tick_params(axis="y", labelleft=not column)
+        for index, line in enumerate(lines):
+            course = own[own["line"] == line].sort_values("n")
+            look = style.Look.of(index)
+            shape = {"linestyle": look.dashes, "linewidth": 1.3, "marker": look.marker, "markersize": 4}
+            axes.plot(
+                course["n"], course["value"], color=look.colour, markeredgewidth=0, clip_on=False, **shape
+            )
+        _name(axes, name, x=of.capitalize() if last else "", y="" if column else measure)
+    legend.draw(sheet, 0.1, legend.height + 0.06)
     return sheet
 
 

@@ -165,12 +165,18 @@ class TestRates:
         assert high.value == pytest.approx(odds / (20 + odds), rel=0.1)
 
     def test_one_more_than_on_the_worst_track(self):
-        """Events on one track are no surer to stay few than those on many."""
+        """Six events on one of 30 tracks: the unseen one has seven, and weighs as much as that one does."""
         track = np.arange(600) // 20
-        apart, together = np.arange(600) % 100 == 3, np.isin(np.arange(600), np.arange(3, 15, 2))
-        assert apart.sum() == together.sum()
-        assert rate_by_track(together, track)[1].value > 1.5 * rate_by_track(apart, track)[1].value
-        assert "1 track;" in rate_by_track(apart, np.zeros(600, dtype=int))[0].reason
+        low, high = rate_by_track(np.isin(np.arange(600), np.arange(3, 15, 2)), track)
+        weights = np.random.default_rng(0).exponential(size=(200_000, 31))
+        events = 6 * weights[:, 0] + 7 * weights[:, -1]
+        instances = 20 * weights[:, :-1].sum(axis=1) + 7 * weights[:, -1]
+        assert high.value == pytest.approx(np.quantile(events / instances, 0.975), rel=0.1)
+        without = 6 * weights[:, 0] / (20 * weights.sum(axis=1))
+        assert low.value == pytest.approx(np.quantile(without, 0.025), rel=0.3)
+
+    def test_too_few_tracks(self):
+        assert "1 track;" in rate_by_track(np.arange(40) == 3, np.zeros(40, dtype=int))[0].reason
 
 
 @pytest.mark.slow

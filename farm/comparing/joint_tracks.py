@@ -219,17 +219,18 @@ def totals(stream: VerdictTable, task: str, monitor: str) -> FloatArray:
     """Return how many instances of a stream are of each kind."""
     if task == BRIER:
         return np.asarray(brier_parts(stream).sum(axis=0))
-    return np.bincount(_kinds_in(stream, task, monitor), minlength=n_kinds(task)).astype(np.float64)
+    return np.bincount(kinds_in(stream, task, monitor), minlength=n_kinds(task)).astype(np.float64)
 
 
 def _counts(side: SideTracks, stream: VerdictTable, task: str, monitor: str) -> FloatArray:
     """Return how many instances of each kind the tracks of a side have."""
     if task == BRIER:
         return side.sums(brier_parts(stream))
-    return side.counts(_kinds_in(stream, task, monitor), n_kinds(task))
+    return side.counts(kinds_in(stream, task, monitor), n_kinds(task))
 
 
-def _kinds_in(stream: VerdictTable, task: str, monitor: str) -> IntArray:
+def kinds_in(stream: VerdictTable, task: str, monitor: str) -> IntArray:
+    """Return the kind of each of a stream's instances; of Brier scores there are none."""
     if task == ACCURACY:
         return stream.should_cancel.astype(np.int64)
     return kinds_of(task, stream.said[monitor])

@@ -20,6 +20,7 @@ from farm.comparing.joint_tracks import AUROC, JointTracks, StreamCounts, form_o
 from farm.comparing.measures import Measured
 from farm.comparing.sets import BenchmarkSet, each_once
 from farm.measures import Measure, undefined
+from farm.measures.certainty import BRIER_MEAN, CONFIDENCE_AUROC
 from farm.statistics.bootstrap import Bootstrap, Column, bootstrap
 from farm.statistics.corrections import holm
 from farm.statistics.resampling import FEWEST
@@ -320,5 +321,6 @@ def _why_not(measure: Measured, sets: Sequence[BenchmarkSet], monitors: Sequence
         streams = [stream for one in sets for stream in one.streams]
         follows = all(stream.said[m].scores is not None for stream in streams for m in monitors)
     else:
-        follows = form_of(measure) is not None
+        # What has a value and follows from the classifier's own probabilities has all of them.
+        follows = measure.name in (BRIER_MEAN, CONFIDENCE_AUROC) or form_of(measure) is not None
     return None if follows else f"{measure.name} has no interval by resampling"

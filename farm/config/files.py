@@ -138,6 +138,11 @@ def find_criteria(name: str, folder: Path) -> Path:
     return _beside_or_shipped("criteria", name, folder, EXPERIMENTS / "criteria")
 
 
+def find_severities(name: str, folder: Path) -> Path:
+    """Find a file of severities beside the experiment, or a shipped one by its bare name."""
+    return _beside_or_shipped("severities", name, folder, EXPERIMENTS / "severities")
+
+
 def _beside_or_shipped(what: str, name: str, folder: Path, place: Path) -> Path:
     beside, shipped = folder / name, place / f"{name}.yaml"
     if beside.is_file():

@@ -20,7 +20,7 @@ from farm.judging import JudgedRun, VerdictTable
 from farm.judging.record import Record, plain
 from farm.measures import Bounded
 from farm.measures.measure import share
-from farm.statistics.bounds import shares_by_track
+from farm.statistics.by_track import shares_by_track
 from farm.store.logs import CONDITION
 from farm.store.readouts import Readouts
 

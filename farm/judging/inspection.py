@@ -26,7 +26,7 @@ from farm.measures.episodes import Episodes
 from farm.measures.per_class import per_label
 from farm.measures.prevalence import at_prevalence
 from farm.measures.ranking import RiskCoverage
-from farm.statistics.bounds import share_by_track
+from farm.statistics.by_track import share_by_track
 from farm.statistics.paired import paired, right
 from farm.store.readouts import Readouts
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, check_labels
 from farm.api.component import check_number
 from farm.errors import DataError, ParameterError, suggestion
+from farm.measures.class_groups import ClassGroups, Key
 from farm.measures.measure import Measure, ratio
 from farm.measures.oracle import should_be_cancelled
 
@@ -18,8 +19,6 @@ MOST = 1e15
 """No price is higher: sums of such are still numbers."""
 EXAMPLE = "{wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: {pedestrian: 1000}}"
 """Prices in YAML, to show what is expected."""
-Key: TypeAlias = str | int
-"""A class by its name or its number, a group by its name, or -1: instances without a right answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,19 +86,10 @@ class Costs:
     def table(self, classes: Sequence[str]) -> FloatArray:
         """Return the cost of acting on each decision (column) by label (row); the last row is label -1."""
         table = np.full((len(classes) + 1, len(classes)), float(self.wrong))
-        names = _Names(classes, self.groups)
+        names = ClassGroups(classes, self.groups, "costs.")
         for rows, price in names.by_particularity(self.by_label, "by_label"):
             table[rows] = price
-        for rows, row in names.by_particularity(self.by_pair, "by_pair"):
-            for columns, price in names.by_particularity(row, "by_pair"):
-                if NO_ANSWER in columns:
-                    raise ParameterError("costs.by_pair: -1 as what was predicted; expected a class")
-                if len(rows) == 1 and rows == columns and price:
-                    name = classes[rows[0]]
-                    raise ParameterError(
-                        f"costs.by_pair.{name}.{name} is {price}; expected 0 of what is right"
-                    )
-                table[np.ix_(rows, columns)] = price
+        names.fill(table, self.by_pair, "by_pair")
         np.fill_diagonal(table, 0.0)
         return table
 
@@ -179,53 +169,6 @@ class CostTally:
         possible = max(self.without - self.perfect, 0.0)
         why = "the perfect monitor saves nothing" if self.n else "no instances"
         return ratio(self.without - self.monitor, possible, why)
-
-
-class _Names:
-    """Which table rows a class, a group or -1 stands for."""
-
-    def __init__(self, classes: Sequence[str], groups: Mapping[str, Sequence[Key]]) -> None:
-        self._classes = list(classes)
-        self._groups: dict[str, list[int]] = {}
-        owner: dict[int, str] = {}
-        for group, members in groups.items():
-            if group in self._classes:
-                raise ParameterError(f"costs.groups: '{group}' is a class; expected another name")
-            numbers = [self._number(member, "groups") for member in members]
-            for number in numbers:
-                if owner.setdefault(number, group) != group:
-                    both = f"'{owner[number]}' and '{group}'"
-                    raise ParameterError(f"costs.groups: {both} share a class; expected it in one of them")
-            self._groups[group] = numbers
-
-    def by_particularity(self, entries: Mapping[Key, Any], where: str) -> Iterator[tuple[list[int], Any]]:
-        """Return each entry's rows, those of groups first: what comes later overwrites."""
-        for key, value in entries.items():
-            if key in self._groups:
-                yield self._groups[str(key)], value
-        seen: dict[int, Key] = {}
-        for key, value in entries.items():
-            if key not in self._groups:
-                number = self._number(key, where)
-                if number in seen:
-                    twice = f"{seen[number]!r} and {key!r} are the same class"
-                    raise ParameterError(f"costs.{where}: {twice}; expected it once")
-                seen[number] = key
-                yield [number], value
-
-    def _number(self, key: Key, where: str) -> int:
-        if isinstance(key, str):
-            if key in self._classes:
-                return self._classes.index(key)
-            hint = suggestion(key, [*self._classes, *self._groups])
-            raise ParameterError(f"costs.{where}: '{key}' is no class or group; {hint}")
-        most = len(self._classes) - 1
-        if isinstance(key, bool) or not isinstance(key, int) or not NO_ANSWER <= key <= most:
-            raise ParameterError(f"costs.{where}: {key!r}; expected a name, or a class from -1 to {most}")
-        # Where classes are called by numbers, an unquoted one could mean either.
-        if str(key) in self._classes and self._classes.index(str(key)) != key:
-            raise ParameterError(f"costs.{where}: {key} is one class and the name of another; quote the name")
-        return key
 
 
 def _check_mapping(name: str, value: object) -> None:

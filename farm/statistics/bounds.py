@@ -15,9 +15,9 @@ D. B. Rubin, "The Bayesian bootstrap", The Annals of Statistics 9 (1981).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.api.randomness import generator
 from farm.measures.measure import Bounded, Measure, undefined
 from farm.statistics.clopper_pearson import high_of_share, low_of_share
-from farm.statistics.resampling import FEWEST, codes, draws, exponential_weights
+from farm.statistics.resampling import FEWEST, draws, exponential_weights
 
 Form: TypeAlias = Callable[[FloatArray], FloatArray]
 """From counts, their kinds along the last axis, to a measure."""
@@ -303,49 +303,6 @@ def drawn_by_count(by_side: FloatArray, *, seed: int = 0) -> tuple[list[Drawn], 
     return [Drawn(of.sum(axis=1), of) for of in weighed], random.standard_exponential(DRAWS)
 
 
-def share_by_track(hit: BoolArray, track: IntArray, level: float = 0.95) -> tuple[Measure, Measure]:
-    """Return the ends of the share of instances that are hit, whole tracks being weighed anew.
-
-    Parameters
-    ----------
-    hit
-        Which instances are; there has to be one.
-    track
-        The number of each instance's track.
-
-    Examples
-    --------
-    >>> track = np.arange(400) // 20
-    >>> low, high = share_by_track(track < 3, track)
-    >>> round(low.value, 3), round(high.value, 3)
-    (0.032, 0.379)
-    """
-    return next(shares_by_track([hit], track, level))
-
-
-def shares_by_track(
-    hits: Sequence[BoolArray], track: IntArray, level: float = 0.95
-) -> Iterator[tuple[Measure, Measure]]:
-    """Return the ends of several shares of the same instances, for which tracks are drawn once."""
-    sides = TrackedSides(codes(track), [np.arange(len(track))])
-    (tracks,), (weighed,) = sides.tracks, sides.weighed
-    if (few := too_few_tracks(len(tracks.groups))) is not None:
-        yield from [(few, few)] * len(hits)
-        return
-    kinds = [hit.astype(np.int64) for hit in hits]
-    counts = [weighed.counts(kind, 2) for kind in kinds]
-    draw = cache(lambda: sides.draw([np.hstack(counts)]))
-
-    def drawn(place: int) -> tuple[list[Drawn], FloatArray]:
-        (side,), weight = draw()
-        return [Drawn(side.n, side.of[:, 2 * place : 2 * place + 2])], weight
-
-    for place, (kind, by_kind) in enumerate(zip(kinds, counts, strict=True)):
-        amounts = unseen(tracks.sizes, tracks.counts(kind, 2), (0, 1))
-        term = Counted(_share, [weighed.groups], [weighed.sizes], [by_kind], [amounts])
-        yield sides.interval(term, Measure(float(kind.mean())), partial(drawn, place), level)
-
-
 def too_few_tracks(n: int, what: str = "the instances") -> Measure | None:
     """Return why there is no interval, where there are too few tracks for one."""
     if n >= FEWEST:
@@ -373,8 +330,3 @@ def worst_share(shares: FloatArray) -> float:
     (1.0, 1.0, 0.5)
     """
     return float((np.square(shares).sum() + 1) / (shares.sum() + 1))
-
-
-def _share(counts: FloatArray) -> FloatArray:
-    """Return the share of the second of two kinds."""
-    return np.asarray(counts[..., 1] / counts.sum(axis=-1))

@@ -8,7 +8,7 @@ from farm.errors import DataError, ExperimentError
 from farm.gate.alarm_rates import MOST_VALUES, alarm_rates, alarm_records
 from farm.gate.drift import Reference
 from farm.judging import JudgedRun
-from farm.statistics.bounds import share_by_track
+from farm.statistics.by_track import share_by_track
 from farm.store.logs import CONDITION
 from farm.testing import make_readouts
 from tests.wording import refused, same_text

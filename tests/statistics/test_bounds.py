@@ -1,4 +1,4 @@
-"""Bounds of what is counted by track: shares against scipy, draws against exact bounds and by hand."""
+"""Bounds of what is counted by track: draws against exact bounds and by hand."""
 
 import numpy as np
 import pytest
@@ -6,40 +6,8 @@ from scipy.stats import binomtest
 
 import farm.statistics.bounds as bounds_module
 from farm.measures import Measure
-from farm.statistics.bounds import DRAWS, TrackedSides, drawn_by_count, of_counts, share_by_track
+from farm.statistics.bounds import DRAWS, TrackedSides, drawn_by_count, of_counts
 from farm.statistics.resampling import exponential_weights
-
-
-class TestSharesOfTracks:
-    @pytest.mark.parametrize("level", [0.8, 0.95])
-    @pytest.mark.parametrize("hit", [0, 1, 7, 20])
-    def test_tracks_that_are_hit_wholly_or_not_are_single_trials(self, hit, level):
-        track = np.repeat(np.arange(20), 5)
-        low, high = share_by_track(track < hit, track, level)
-        reference = binomtest(hit, 20).proportion_ci(level, "exact")
-        assert (low.value, high.value) == pytest.approx((reference.low, reference.high))
-
-    def test_instances_that_stand_alone_come_to_the_exact_interval(self):
-        """Of two tracks of one size more, nothing is exact any more, and the draws have to tell."""
-        track = np.arange(302) // 1
-        track[-1] = track[-3] = track[-2]
-        low, high = share_by_track(np.arange(302) < 30, track)
-        reference = binomtest(30, 302).proportion_ci(0.95, "exact")
-        assert (low.value, high.value) == pytest.approx((reference.low, reference.high), rel=0.1)
-
-    def test_numbers_and_order_of_tracks_are_no_matter(self):
-        random = np.random.default_rng(0)
-        track, hit = np.arange(300) // 7, random.random(300) < 0.2
-        found = share_by_track(hit, track)
-        assert share_by_track(hit, 3 * track + 11) == found
-        order = random.permutation(300)
-        assert share_by_track(hit[order], track[order]) == found
-
-    def test_too_few_tracks(self):
-        for n, words in ((1, "1 track;"), (4, "4 tracks;")):
-            low, high = share_by_track(np.ones(40, dtype=bool), np.arange(40) * n // 40)
-            assert low.reason == high.reason == f"the instances are of {words} an interval needs at least 5"
-        assert share_by_track(np.ones(40, dtype=bool), np.arange(40) // 8)[0].defined
 
 
 class TestDraws:
@@ -75,17 +43,6 @@ class TestDraws:
             assert found.n.mean() == pytest.approx(len(rows), rel=0.05)
             assert found.of.mean(axis=0) == pytest.approx(np.bincount(rows % 3), rel=0.05)
 
-    def test_a_share_of_very_many_tracks_is_as_sure_as_of_tracks(self, monkeypatch):
-        """No hit in 4,000 tracks is not none in half as many bundles."""
-        track = np.arange(8000) // 2
-        _, high = share_by_track(np.zeros(8000, dtype=bool), track)
-        assert high.value == pytest.approx(1 - 0.025 ** (1 / 4000), rel=0.1)
-        hit = np.random.default_rng(0).random(8000) < 0.3
-        bundled = [end.value for end in share_by_track(hit, track)]
-        monkeypatch.setattr(bounds_module, "MOST_DRAWN", 4000)
-        low, high = (end.value for end in share_by_track(hit, track))
-        assert bundled == pytest.approx([low, high], abs=0.1 * (high - low))
-
     def test_counts_alone_are_drawn_as_instances_are(self):
         """Sums of so many exponential weights: their mean and variance are the count, and none stays none."""
         by_side = np.array([[40.0, 3.0, 0.0], [0.0, 7.0, 90.0]])
@@ -104,19 +61,3 @@ class TestDraws:
         reference = binomtest(4, 50).proportion_ci(0.95, "exact")
         # Of 2,000 draws 50 lie beyond each end: its density makes that some 3 % of the lower one.
         assert (found.low.value, found.high.value) == pytest.approx((reference.low, reference.high), rel=0.1)
-
-
-@pytest.mark.parametrize(("tracks", "rate"), [(8, 0.2), (12, 0.05), (40, 0.05), (40, 0.5)])
-def test_intervals_of_shares_hold_in_tracks_of_all_sizes(tracks, rate):
-    """Tracks of 1 to 30 instances, each with a rate of its own; the true share is that of all there could be.
-
-    Wilson's interval, which takes each instance for itself, holds in some 50 of 100 of these streams.
-    """
-    random, held = np.random.default_rng(tracks), []
-    for _ in range(300):
-        sizes = random.integers(1, 31, tracks)
-        track = np.repeat(np.arange(tracks), sizes)
-        hit = random.random(len(track)) < random.beta(2 * rate, 2 * (1 - rate), tracks)[track]
-        low, high = (end.value for end in share_by_track(hit, track))
-        held.append(low <= rate <= high)
-    assert np.mean(held) >= 0.93

@@ -270,9 +270,10 @@ def test_what_no_protocol_found_cannot_be_judged(here, of_protocol, capsys):
 
 def test_of_several_folders_no_protocol_is_asked(of_protocol, capsys):
     of_protocol("eight888", reported=finds)
-    code, _, err = check(capsys, "neuron_pattern <= 0.3", runs=["run", "eight888"])
-    assert code == 2
-    same_text(err)
+    for runs in (["run", "eight888"], ["eight888", "run"]):
+        code, _, err = check(capsys, "neuron_pattern <= 0.3", runs=runs)
+        assert code == 2
+        same_text(err)
 
 
 def test_a_protocol_is_asked_only_for_what_it_finds(of_protocol, capsys):

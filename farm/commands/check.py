@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import cast
 
 from farm.commands.loading import loaded
 from farm.comparing.sameness import unranked
 from farm.errors import DataError, ExperimentError
 from farm.gate.criteria_file import load_criteria
 from farm.gate.criterion import Criterion
+from farm.gate.reported import Reported
+from farm.protocols import protocol_of
 from farm.report.check_ci import MARK, ROOT, check_junit, check_markdown
 from farm.report.check_table import check_json, check_table
 from farm.report.checked import RECORD_BEGINS, Checked, check_runs
@@ -75,7 +78,16 @@ def _checked(options: argparse.Namespace) -> Checked:
         seed=options.seed,
         replicates=options.replicates,
         undecided=options.undecided,
+        reported=_reported(options.runs, file.criteria),
     )
+
+
+def _reported(places: Sequence[str], criteria: Sequence[Criterion]) -> Reported | None:
+    """Return what the protocol of the one folder found, where a criterion is about that."""
+    if len(places) != 1 or all(criterion.gated.kind != "reported" for criterion in criteria):
+        return None
+    finds = getattr(protocol_of(places[0]), "reported", None)
+    return None if finds is None else cast(Reported, finds(Path(places[0])))
 
 
 def _tell_unranked(runs: Sequence[Readouts], criteria: Sequence[Criterion]) -> None:

@@ -200,7 +200,12 @@ def _problems(criterion: Criterion) -> Iterator[str]:
     yield from criterion.selection.problems()
     if why := gated.refuses(side):
         yield f"cannot be judged on {side}: {why}"
-    if monitors is not None and not gated.of_monitors:
+    for key in criterion.selection.keys:
+        if why := gated.refuses_key(key):
+            yield f"{criterion.measure} cannot be judged by {key}: {why}"
+    if monitors is not None and gated.kind == "reported":
+        yield f"{criterion.measure} is a protocol's, whose parts say which monitor is meant; leave 'for' out"
+    elif monitors is not None and not gated.of_monitors:
         yield f"{criterion.measure} is the same whatever the monitor; leave 'for' out"
     if monitors is not None and (why := monitors_problem(monitors)):
         yield why
@@ -264,9 +269,9 @@ def _of_margin(criterion: Criterion) -> Iterator[str]:
         yield "beside a baseline, expected 'not worse than' it 'by' a margin, and no bound"
         return
     if not known.of_monitors:
+        kept = "nothing that a protocol finds" if known.kind == "reported" else "what monitors said"
         yield (
-            f"{criterion.quantity} cannot be compared with a baseline, which keeps what monitors said; "
-            "expected a bound"
+            f"{criterion.quantity} cannot be compared with a baseline, which keeps {kept}; expected a bound"
         )
     elif known.kind not in PAIRED:
         yield (

@@ -44,6 +44,8 @@ class Evidence:
     """The same asked as a question about a share, where it is one."""
     beside: float = 0.0
     """Which share of the variance is of a reference, that more instances do not lessen."""
+    grows: bool = True
+    """Whether it is known how more instances would draw the bounds near, so that a number can be told."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Demand:
         if best.defined and not self.meets(best.value):
             return "fail", None, self._decided(best, met=False) + also
         reason = self._undecided(low, high) + also
-        if not worst.defined and evidence.trials is None:
+        if not evidence.grows or (not worst.defined and evidence.trials is None):
             return "undecided", None, reason
         needed = self._needed(evidence, power)
         if needed is None:

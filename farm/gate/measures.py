@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "misses",
     "false_alarms",
     "bytes",
+    "reported",
 ]
 """How a measure comes about: what has one kind is bounded in one way."""
 Need: TypeAlias = Literal[
@@ -48,6 +49,8 @@ Need: TypeAlias = Literal[
 Side: TypeAlias = Literal["id", "ood"]
 
 SIDES: tuple[Side, ...] = ("id", "ood")
+PART = "part"
+"""The key by which a protocol's results on one measure are told apart."""
 ALONG_TIME: tuple[Kind, ...] = ("delay", "misses", "false_alarms")
 """What is measured along whole streams, in their order."""
 PAIRED: tuple[Kind, ...] = ("rate", "mcc", "f1")
@@ -92,7 +95,8 @@ class Gated:
     @property
     def is_share(self) -> bool:
         """Whether its values can be told in per cent."""
-        return self.kind != "brier" and (self.lowest, self.highest) == (0.0, 1.0)
+        is_brier = _KINDS.get(self.name.rpartition(".")[2]) == "brier"
+        return not is_brier and (self.lowest, self.highest) == (0.0, 1.0)
 
     @property
     def is_distribution(self) -> bool:
@@ -131,6 +135,8 @@ class Gated:
             return None
         if self.kind in ALONG_TIME:
             return f"{self.name} is measured along whole streams"
+        if self.kind == "reported":
+            return self.refuses_key(side)
         if self.kind == "bytes":
             return f"{self.name} is the same whatever the instances"
         if all(each == side for each in self.sides):
@@ -138,6 +144,20 @@ class Gated:
         if len(self.sides) > 1:
             return f"{self.name} needs ID and OOD instances"
         return f"{self.name} is a share of {self.sides[0].upper()} instances"
+
+    def refuses_key(self, key: str) -> str | None:
+        """Say why what is selected cannot depend on a key; None if it can.
+
+        Examples
+        --------
+        >>> GATED["scenario_coverage"].refuses_key("faultload")
+        'a protocol finds it over its whole campaign; expected part:VALUE or each part'
+        """
+        if (self.kind == "reported") == (key == PART):
+            return None
+        if key == PART:
+            return "only what a protocol finds has parts"
+        return f"a protocol finds it over its whole campaign; expected {PART}:VALUE or each {PART}"
 
 
 _KINDS: Mapping[str, Kind] = {
@@ -191,10 +211,17 @@ def _lower(name: str, kind: Kind, highest: float, *needs: Need, **more: bool) ->
     return Gated(name, kind, False, 0.0, highest, frozenset(needs), **more)
 
 
-GATED: Mapping[str, Gated] = {
+def _reported(
+    name: str, higher_is_better: bool, lowest: float, highest: float, measured: bool = False
+) -> Gated:
+    return Gated(name, "reported", higher_is_better, lowest, highest, measured=measured, of_monitors=False)
+
+
+_COMPARED = tuple(_compared(name, higher) for name, higher in {**MEASURES, **OF_CLASSIFIER}.items())
+OF_RUNS: Mapping[str, Gated] = {
     each.name: each
     for each in (
-        *(_compared(name, higher) for name, higher in {**MEASURES, **OF_CLASSIFIER}.items()),
+        *_COMPARED,
         _lower("drift", "drift", 1.0, "scores", "reference"),
         _lower("monitor_time_us", "time", math.inf, "monitor_times"),
         _lower("classifier_time_us", "time", math.inf, "classifier_times", of_monitors=False),
@@ -204,5 +231,26 @@ GATED: Mapping[str, Gated] = {
         _lower("monitor_bytes", "bytes", math.inf, "bytes", measured=True),
     )
 }
-"""All that `farm compare` compares by, what the classifier is worth, how far scores have moved, and what is
-about time and memory."""
+"""What runs' own readouts tell: all that `farm compare` compares by, what the classifier is worth, how far
+scores have moved, and what is about time and memory."""
+REPORTED: Mapping[str, Gated] = {
+    each.name: each
+    for each in (
+        _reported("scenario_coverage", True, 0.0, 1.0, measured=True),
+        _reported("neuron_activation", True, 0.0, 1.0, measured=True),
+        _reported("neuron_pattern", False, 0.0, 1.0),
+        _reported("adversarial_loss", True, -1.0, 1.0),  # negative where confidence falls
+        _reported("interpretation_precision", True, 0.0, 1.0),
+        _reported("occlusion_covering", False, 0.0, 1.0),
+        _reported("weighted_confusion", False, 0.0, math.inf),
+        _reported("monitor_coverage", True, 0.0, 1.0, measured=True),
+        _reported("scenario.mtbf", True, 0.0, math.inf),
+        *(
+            _reported(f"scenario.{each.name}", each.higher_is_better, each.lowest, each.highest)
+            for each in _COMPARED
+        ),
+    )
+}
+"""What a protocol finds over its whole campaign; `scenario.M` is the measure M in cells of scenarios."""
+GATED: Mapping[str, Gated] = {**OF_RUNS, **REPORTED}
+"""All that a criterion can be about."""

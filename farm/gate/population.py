@@ -13,15 +13,12 @@ from farm.api.arrays import BoolArray, IntArray
 from farm.comparing import BenchmarkSet
 from farm.comparing.sets import NO_CATEGORY, NO_FAULT, NO_SEVERITY, UNKNOWN, judged_runs, sets_of
 from farm.config.specs import NO_FAULT as WITHOUT_FAULT
-from farm.errors import ExperimentError, suggestion
+from farm.errors import ExperimentError
 from farm.gate.criterion import Criterion
-from farm.gate.selection import IS, NUMBERS, Condition
+from farm.gate.selection import IS, NUMBERS, Condition, listed_values, nearest
 from farm.judging import JudgedRun, VerdictTable
 from farm.judging.notes import Noted
 from farm.store.readouts import Readouts
-
-MOST_LISTED = 12
-"""So many values are listed at the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +174,8 @@ def grouped(
 def _instead(condition: Condition, streams: Sequence[RunOfSet]) -> str:
     """Say what a condition could have been: what is nearest, and all there is."""
     key = condition.key
-    known = _known_values(key, streams)
-    near = suggestion(str(condition.value), [] if key in NUMBERS else _values(key, streams))
-    return f"{near} {known}" if near.startswith("did") else known
+    named = [] if key in NUMBERS else _values(key, streams)
+    return nearest(str(condition.value), named, _known_values(key, streams))
 
 
 def _known_values(key: str, streams: Sequence[RunOfSet]) -> str:
@@ -187,10 +183,9 @@ def _known_values(key: str, streams: Sequence[RunOfSet]) -> str:
     known = _values(key, streams)
     if not known:
         return f"no stream there has a {key}"
-    more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
     is_ramp = key in NUMBERS and any(_number(value) is None for value in known)
     ramp = "; a ramp, 'up to' a severity, has no single one" if is_ramp else ""
-    return f"{'there is' if len(known) == 1 else 'there are'} {', '.join(known[:MOST_LISTED])}{more}{ramp}"
+    return f"{listed_values(known)}{ramp}"
 
 
 def _values(key: str, streams: Sequence[RunOfSet]) -> list[str]:

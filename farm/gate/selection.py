@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from farm.errors import ExperimentError, suggestion
-from farm.gate.measures import SIDES, Side
+from farm.gate.measures import PART, SIDES, Side
 from farm.gate.scanner import KEYWORDS, Scanner, name_words, number_words
 
 IS = ":"
 NUMBERS = ("severity",)
 """The keys whose values are numbers."""
-KEYS = ("category", "faultload", *NUMBERS, "workload", "classifier", "seed", "stream")
-"""What benchmark sets can be told apart by; `stream` is the order of the stream, such as `onset`."""
+KEYS = ("category", "faultload", *NUMBERS, "workload", "classifier", "seed", "stream", PART)
+"""What benchmark sets can be told apart by, and a protocol's results; `stream` is the order of the stream,
+such as `onset`."""
+MOST_LISTED = 12
+"""So many values are listed at the most."""
 ALL_SETS = "all sets"
 """What a selection is called that leaves nothing out."""
 
@@ -79,10 +82,15 @@ class Selection:
         """
         return str(self) or ALL_SETS
 
+    @property
+    def keys(self) -> list[str]:
+        """What its conditions are on, and at the end what it has a verdict for each value of."""
+        return [*(one.key for one in self.conditions), *([] if self.each is None else [self.each])]
+
     def problems(self) -> Iterator[str]:
         """Say what is wrong with it, whatever there is to select from."""
         asked = [one.key for one in self.conditions]
-        for key in (*asked, *([] if self.each is None else [self.each])):
+        for key in self.keys:
             if key not in KEYS:
                 yield f"key '{key}' is not known; {suggestion(key, KEYS)}"
             if key == self.each and key in asked and key not in NUMBERS:
@@ -100,6 +108,24 @@ class Selection:
 
 
 EVERYTHING = Selection()
+
+
+def listed_values(values: Sequence[str]) -> str:
+    """List what there is to select, the first of many.
+
+    Examples
+    --------
+    >>> listed_values(["fog"]), listed_values(list("abcdefghijklmn"))
+    ('there is fog', 'there are a, b, c, d, e, f, g, h, i, j, k, l and 2 more')
+    """
+    more = f" and {len(values) - MOST_LISTED} more" if len(values) > MOST_LISTED else ""
+    return f"{'there is' if len(values) == 1 else 'there are'} {', '.join(values[:MOST_LISTED])}{more}"
+
+
+def nearest(value: str, values: Sequence[str], known: str) -> str:
+    """Say which value was probably meant, where one is near, and what is known of all."""
+    near = suggestion(value, values)
+    return f"{near} {known}" if near.startswith("did") else known
 
 
 def read_selection(scanner: Scanner) -> Selection:

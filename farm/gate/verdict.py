@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
+from farm.comparing.measures import CLASSIFIER
 from farm.gate.against import Baselines
 from farm.gate.criteria_file import CriteriaFile
 from farm.gate.criterion import Criterion
@@ -17,6 +19,7 @@ from farm.gate.drift import Reference
 from farm.gate.evidence import Drawing, evidence, nothing, refuse
 from farm.gate.measures import DRAWN
 from farm.gate.population import Population
+from farm.gate.reported import Reported, ReportedMeasure, selected_parts
 from farm.gate.selected import Selected, select
 from farm.store.readouts import Readouts
 
@@ -47,6 +50,8 @@ def judge_criteria(
     seed: int | None = None,
     replicates: int | None = None,
     reference: Reference | None = None,
+    reported: Reported | None = None,
+    place: str = "the run",
 ) -> list[CriterionVerdict]:
     """Judge all criteria of a file: in its order, and the monitors in that of the runs.
 
@@ -62,6 +67,10 @@ def judge_criteria(
         Of what is drawn; None stands for what the file says.
     reference
         What drift is measured against; None stands for what the file says.
+    reported
+        What a protocol found over the campaign that the runs are of, where one did.
+    place
+        Where the runs are, for errors about it.
 
     Examples
     --------
@@ -86,15 +95,24 @@ def judge_criteria(
     )
     baselines = Baselines(drawing.replicates, drawing.seed)
     population = Population.of(runs)
-    selections: list[tuple[Criterion, Selected]] = []
+    if reported is not None:
+        reported = cache(reported)
+    selections: list[tuple[Criterion, Selected | ReportedMeasure]] = []
     for criterion in file.criteria:
         refuse(criterion)
-        for selected in select(population, criterion):
-            selections.append((criterion, selected))
+        if criterion.gated.kind == "reported":
+            selections += [(criterion, part) for part in selected_parts(criterion, reported, place)]
+            continue
+        for one in select(population, criterion):
+            selections.append((criterion, one))
             if criterion.baseline is None and criterion.gated.kind in DRAWN:
-                drawing.announce(selected.name, [(criterion.measure, name) for name in selected.sound])
+                drawing.announce(one.name, [(criterion.measure, name) for name in one.sound])
     verdicts = []
     for criterion, selected in selections:
+        if isinstance(selected, ReportedMeasure):
+            own = selected.evidence(criterion.level)
+            verdicts.append(_judged(file, criterion, CLASSIFIER, selected.where, own))
+            continue
         if criterion.baseline is not None:
             known = baselines.paired_evidence(selected, criterion)
         else:
@@ -103,22 +121,34 @@ def judge_criteria(
             own = known.get(monitor) or nothing(selected.failures[monitor], selected, criterion)
             if any(each.stream.why_no_ood for each in selected.streams):
                 own = replace(own, n_ood=None)
-            verdict: CriterionOutcome
-            if monitor in selected.failures:
-                verdict, needed, reason = "error", None, f"could not be judged, because {own.value.reason}"
-            elif own.value.defined:
-                verdict, needed, reason = Demand.of(criterion).judge(own, file.power)
-            elif file.undefined == "error":
-                raise criterion.error(f"{monitor} has no value on {selected.name}: {own.value.reason}")
-            else:  # nothing was shown, so nothing is met
-                verdict, needed, reason = "fail", None, f"undefined: {own.value.reason}"
-            note = baselines.note(selected, criterion)
-            if note and verdict != "pass":
-                reason, note = f"{reason}; {note}", ""
-            on = selected.name
-            judged = CriterionVerdict(criterion, monitor, on, verdict, own, needed, reason, file.power, note)
-            verdicts.append(judged)
+            failed, note = monitor in selected.failures, baselines.note(selected, criterion)
+            verdicts.append(_judged(file, criterion, monitor, selected.name, own, failed=failed, note=note))
     return verdicts
+
+
+def _judged(
+    file: CriteriaFile,
+    criterion: Criterion,
+    monitor: str,
+    where: str,
+    own: Evidence,
+    *,
+    failed: bool = False,
+    note: str = "",
+) -> CriterionVerdict:
+    """Judge one verdict's evidence; a monitor that failed, or what has no value, meets nothing."""
+    verdict: CriterionOutcome
+    if failed:
+        verdict, needed, reason = "error", None, f"could not be judged, because {own.value.reason}"
+    elif own.value.defined:
+        verdict, needed, reason = Demand.of(criterion).judge(own, file.power)
+    elif file.undefined == "error":
+        raise criterion.error(f"{monitor} has no value on {where}: {own.value.reason}")
+    else:  # nothing was shown, so nothing is met
+        verdict, needed, reason = "fail", None, f"undefined: {own.value.reason}"
+    if note and verdict != "pass":
+        reason, note = f"{reason}; {note}", ""
+    return CriterionVerdict(criterion, monitor, where, verdict, own, needed, reason, file.power, note)
 
 
 def _reference(runs: Sequence[Readouts], file: CriteriaFile) -> Reference | None:

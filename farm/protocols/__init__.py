@@ -18,6 +18,8 @@ PROTOCOLS = {"od-test": "farm.protocols.od_test", "robustness": "farm.protocols.
 """Where each lies.
 
 Its package gives `as_campaign`, `size_record`, `size_lines`, `write_results`, `result_tables`, `result_page`.
+One that finds measures over its whole campaign may also give `reported(folder)`, which returns a
+`farm.gate.reported.Reported`: what it found, for the criteria of `farm check`.
 """
 
 

@@ -119,6 +119,8 @@ def verdict_table(checked: Checked) -> Markup:
         "level told. n: instances (of delays: onsets). Tracks: how many of them are independent (of times: "
         "measurements)."
     )
+    if any(words.is_reported(one) for one in checked.judged):
+        caption += f" Of what a protocol finds, n: {words.REPORTED_N}."
     bodies = [_verdict(one, len(headings), with_level=mixed) for one in checked.judged]
     made = tag("table", tag("caption", caption), tag("thead", tag("tr", cells)), bodies, class_="verdicts")
     return tag("div", made, class_="wide", tabindex="0", role="group", aria_label="verdicts")

@@ -130,6 +130,8 @@ def _legend(checked: Checked) -> Iterator[str]:
     )
     if any(one.evidence.n_groups < one.evidence.n for one in checked.judged):
         yield "instances: how many, and in how many tracks (of times: measurements) they come"
+    if any(words.is_reported(one) for one in checked.judged):
+        yield f"instances of what a protocol finds: {words.REPORTED_N}"
     if any(one.criterion.baseline is not None for one in checked.judged):
         yield "beside a baseline: value and bound are those of the difference, now minus then"
     if told := words.consequence(checked):

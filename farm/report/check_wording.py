@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from farm.gate.measures import PART
 from farm.gate.scanner import exact_percent
 from farm.gate.selection import IS
 from farm.measures import Measure
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 VERDICTS = {"error": "ERROR", "fail": "FAIL", "undecided": "not enough data", "pass": "pass"}
 _COUNTED = {"error": "not judged", "fail": "failed", "undecided": "not decided", "pass": "passed"}
 _OF_ONSETS = ("delay", "misses")
+REPORTED_N = "neurons, cells or whatever it counts"
+"""What stands in the place of instances beside what a protocol finds."""
 _MOST_DIGITS = 7
 INFINITE = "\N{INFINITY}"
 
@@ -42,14 +45,20 @@ def criterion_words(judged: CriterionVerdict) -> str:
 
 
 def where_words(judged: CriterionVerdict) -> str:
-    """Return the value that a criterion with `each` is judged for; nothing where it has one verdict."""
+    """Return what a verdict is about and its criterion does not say: the value of `each`, the one part."""
     selection = judged.criterion.selection
-    if selection.each is None:
+    key = PART if is_reported(judged) and not selection.conditions else selection.each
+    if key is None:
         return ""
     side = () if selection.side is None else (selection.side,)
-    before = " ".join((*side, f"{selection.each}{IS}"))
+    before = " ".join((*side, f"{key}{IS}"))
     after = "".join(f" {condition}" for condition in selection.conditions)
     return plain(judged.where.removeprefix(before).removesuffix(after))
+
+
+def is_reported(judged: CriterionVerdict) -> bool:
+    """Whether it is about what a protocol found over a whole campaign."""
+    return judged.criterion.gated.kind == "reported"
 
 
 def title_words(judged: CriterionVerdict) -> str:
@@ -150,6 +159,8 @@ def _measured_lines(judged: CriterionVerdict) -> Iterator[str]:
 
 
 def _counted(judged: CriterionVerdict) -> str:
+    if is_reported(judged):
+        return "n"
     return "onsets" if judged.criterion.gated.kind in _OF_ONSETS else "instances"
 
 

@@ -17,6 +17,7 @@ from farm.store.campaign_folder import CampaignFolder, missing_cells
 if TYPE_CHECKING:
     from farm.gate.criteria_file import CriteriaFile, Undecided
     from farm.gate.demand import CriterionOutcome
+    from farm.gate.reported import Reported
     from farm.gate.verdict import CriterionVerdict
     from farm.store.readouts import Readouts
 
@@ -144,15 +145,17 @@ def check_runs(
     seed: int | None = None,
     replicates: int | None = None,
     undecided: Undecided | None = None,
+    reported: Reported | None = None,
 ) -> Checked:
-    """Judge runs by a file of criteria; `places` are where they are.
+    """Judge runs by a file of criteria; `places` are where they are, `reported` what their protocol found.
 
     Of `seed`, `replicates` and `undecided` None stands for what the file says.
     """
     seed = file.seed if seed is None else seed
     replicates = file.replicates if replicates is None else replicates
     began, started = datetime.now(UTC), time.perf_counter()
-    judged = judge_criteria(runs, file, seed=seed, replicates=replicates)
+    place = places[0] if len(places) == 1 else f"{places[0]} with {len(places) - 1} more"
+    judged = judge_criteria(runs, file, seed=seed, replicates=replicates, reported=reported, place=place)
     return Checked(
         judged=judged,
         broken=[*_missing_cells(places), *_failed_monitors(runs)],

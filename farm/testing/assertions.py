@@ -11,7 +11,7 @@ from farm.api import check_number
 from farm.errors import ExperimentError, UnknownNameError, suggestion
 from farm.gate.criteria_file import CriteriaFile
 from farm.gate.criterion import LEVEL, Criterion, Relation
-from farm.gate.measures import GATED, SIDES
+from farm.gate.measures import OF_RUNS, SIDES
 from farm.gate.scanner import Scanner
 from farm.gate.selection import IS, Condition, Selection, read_selection
 from farm.store.readouts import Readouts
@@ -96,17 +96,17 @@ class MonitorAssertion:
         """Choose a measure, word by word."""
         said = self.measure
         longer = f"{said}.{name}" if said else name
-        if said in GATED:
+        if said in OF_RUNS:
             statistic = name.replace("_", ".")
-            if GATED[said].is_distribution and GATED[said].has_statistic(statistic):
+            if OF_RUNS[said].is_distribution and OF_RUNS[said].has_statistic(statistic):
                 return self._longer(measure=f"{said}.{statistic}")
-        elif longer in GATED or any(known.startswith(f"{longer}.") for known in GATED):
+        elif longer in OF_RUNS or any(known.startswith(f"{longer}.") for known in OF_RUNS):
             return self._longer(measure=longer)
         if not name.startswith("_"):  # an error is an answer; what only looks for special methods gets none
             self._answered()
-        if said in GATED and not GATED[said].is_distribution:
+        if said in OF_RUNS and not OF_RUNS[said].is_distribution:
             raise AttributeError(f"'{said}' is a whole measure; expected at_least or at_most, not '{name}'")
-        known = GATED if said not in GATED else [f"{said}.{word}" for word in STATISTICS]
+        known = OF_RUNS if said not in OF_RUNS else [f"{said}.{word}" for word in STATISTICS]
         raise AttributeError(f"measure '{longer}' is not known; {suggestion(longer, known)}")
 
     def __dir__(self) -> list[str]:
@@ -121,8 +121,8 @@ class MonitorAssertion:
     @property
     def missing(self) -> str:
         """Say what has to follow before anything is asserted."""
-        measure = self.measure if self.measure in GATED else self.measure.rpartition(".")[0]
-        known = GATED.get(measure)
+        measure = self.measure if self.measure in OF_RUNS else self.measure.rpartition(".")[0]
+        known = OF_RUNS.get(measure)
         if known is None or (known.is_distribution and measure == self.measure):
             words = [f".{word}" for word in _next_words(self.measure)]
             some = ", ".join([*words[:FEW], *(["..."] if len(words) > FEW else [])])
@@ -164,10 +164,10 @@ class MonitorAssertion:
 
     def _quantity(self) -> tuple[str, str | None]:
         """Take measure and statistic apart; both have to be said."""
-        if self.measure in GATED:
+        if self.measure in OF_RUNS:
             return self.measure, None
         measure, _, statistic = self.measure.partition(".")
-        if measure in GATED:
+        if measure in OF_RUNS:
             return measure, statistic
         known = ", ".join(_next_words(self.measure))
         what = f"of '{self.measure}' " if self.measure else ""
@@ -214,11 +214,11 @@ def _name(asked: Asked) -> str:
 
 def _next_words(said: str) -> list[str]:
     """Return what may follow: the next parts of measures' names."""
-    if said in GATED:
-        return list(STATISTICS) if GATED[said].is_distribution else []
+    if said in OF_RUNS:
+        return list(STATISTICS) if OF_RUNS[said].is_distribution else []
     prefix = f"{said}." if said else ""
     return list(
-        dict.fromkeys(known[len(prefix) :].split(".")[0] for known in GATED if known.startswith(prefix))
+        dict.fromkeys(known[len(prefix) :].split(".")[0] for known in OF_RUNS if known.startswith(prefix))
     )
 
 

@@ -4,12 +4,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from farm.cli import main
-from tests.campaign.made_campaigns import make_campaign
+from farm.gate.reported import ReportedMeasure
+from farm.measures import Measure
+from farm.protocols import PROTOCOLS
+from tests.campaign.made_campaigns import edit, make_campaign
 from tests.comparing.made_runs import FOG, make_run
 from tests.wording import same_text
 
@@ -201,6 +205,80 @@ def test_a_campaign_with_all_of_its_cells(here, capsys):
     code, out, err = check(capsys, LENIENT, runs=["all"])
     assert (code, err) == (0, "")
     assert "1 passed" in out
+
+
+@pytest.fixture
+def of_protocol(here, monkeypatch):
+    """Make a campaign of a protocol that finds measures if it is told so; return what makes it."""
+
+    def made(name, **protocol):
+        make_campaign(here / name, n=2)
+        edit(
+            here / name / "campaign.json",
+            lambda record: record["campaign"].update(protocol={"protocol": "made"}),
+        )
+        monkeypatch.setitem(PROTOCOLS, "made", "made_protocol")
+        monkeypatch.setitem(sys.modules, "made_protocol", SimpleNamespace(**protocol))
+
+    return made
+
+
+def finds(folder):
+    """Find a coverage by the folder's name, and a pattern with a bound by the level."""
+    covered = Measure(len(folder.name) / 10)
+    return lambda level: [
+        *(
+            ReportedMeasure("scenario_coverage", part, covered, covered, covered, 40, "read off")
+            for part in ("train k=2", "test k=2")
+        ),
+        ReportedMeasure(
+            "neuron_pattern", "conv", Measure(0.2), Measure(0.1), Measure(0.2 + level / 10), 9, ""
+        ),
+    ]
+
+
+def test_what_the_protocol_of_a_campaign_found_is_judged(of_protocol, capsys):
+    of_protocol("eight888", reported=finds)
+    asked = [
+        "scenario_coverage >= 80 % on each part",
+        "'scenario_coverage > 80 % on part:\"test k=2\"'",
+        "neuron_pattern <= 0.292 at 90 %",
+        "neuron_pattern <= 0.292",
+        LENIENT,
+    ]
+    code, out, err = check(capsys, *asked, runs=["eight888"], options=["--format", "json"])
+    assert (code, err) == (1, "")
+    told = [(one["monitor"], one["on"], one["verdict"]) for one in json.loads(out)["verdicts"]]
+    assert told == [
+        ("the classifier", 'part:"train k=2"', "pass"),
+        ("the classifier", 'part:"test k=2"', "pass"),
+        ("the classifier", 'part:"test k=2"', "fail"),
+        ("the classifier", "part:conv", "pass"),
+        ("the classifier", "part:conv", "undecided"),
+        ("doubt", "id", "pass"),
+    ]
+
+
+def test_what_no_protocol_found_cannot_be_judged(here, of_protocol, capsys):
+    of_protocol("silent")
+    make_campaign(here / "plain", n=1)
+    for runs in (["run"], ["plain"], ["silent"]):
+        code, out, err = check(capsys, MET, "neuron_pattern <= 0.3", runs=runs)
+        assert (code, out) == (2, "")
+        same_text(err)
+
+
+def test_of_several_folders_no_protocol_is_asked(of_protocol, capsys):
+    of_protocol("eight888", reported=finds)
+    for runs in (["run", "eight888"], ["eight888", "run"]):
+        code, _, err = check(capsys, "neuron_pattern <= 0.3", runs=runs)
+        assert code == 2
+        same_text(err)
+
+
+def test_a_protocol_is_asked_only_for_what_it_finds(of_protocol, capsys):
+    of_protocol("busy", reported=lambda folder: pytest.fail("it was asked"))
+    assert check(capsys, LENIENT, runs=["busy"])[0] == 0
 
 
 def test_what_a_campaign_lacks_is_a_failure(here, capsys):

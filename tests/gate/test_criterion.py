@@ -1,15 +1,20 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from farm.comparing import MEASURES
+from farm.comparing.measures import OF_CLASSIFIER
 from farm.errors import ExperimentError
 from farm.gate.criterion import Criterion, Defaults, parse_criterion
-from farm.gate.measures import GATED
+from farm.gate.measures import GATED, REPORTED
 from farm.gate.selection import Condition, Selection
 from tests.wording import refused, same_text
+
+
+def of_part(name):
+    return Selection(conditions=(Condition("part", ":", name),))
 
 
 def problem(text, **options):
@@ -132,6 +137,37 @@ class TestWhatCanBeSaid:
         found = parse_criterion("overall.mcc >= 0.4 for odin at 90 %", defaults)
         assert (found.level, found.monitors) == (0.9, ("odin",))
         assert parse_criterion("classifier_time_us.p99 <= 3", defaults).monitors is None
+
+    @pytest.mark.parametrize(
+        ("text", "bound", "selection"),
+        [
+            ("scenario_coverage >= 100 %", 1.0, Selection()),
+            ("neuron_activation >= 1 on each part", 1.0, Selection(each="part")),
+            ('scenario_coverage > 0 on part:"train k=2"', 0.0, of_part("train k=2")),
+            ("adversarial_loss >= -0.2 on part:fgsm", -0.2, of_part("fgsm")),
+            ("weighted_confusion <= 3.5", 3.5, Selection()),
+            ("weighted_confusion <= 1e12", 1e12, Selection()),
+            ("scenario.mtbf >= 1e12", 1e12, Selection()),
+            ("scenario.mtbf > 0", 0.0, Selection()),
+            ('scenario.overall.mcc >= -0.5 on part:"oob, rain"', -0.5, of_part("oob, rain")),
+            ("scenario.classifier_brier_sum <= 1.5", 1.5, Selection()),
+        ],
+    )
+    def test_what_a_protocol_finds(self, text, bound, selection):
+        found = parse_criterion(text, Defaults(monitors=("oob",)))
+        assert (found.bound, found.selection, found.monitors) == (bound, selection, None)
+        assert found.measure == text.split()[0]
+
+    @pytest.mark.parametrize("measure", [*MEASURES, *OF_CLASSIFIER])
+    def test_in_scenarios_each_measure_has_its_own_range_and_good_end(self, measure):
+        own, of_scenarios = GATED[measure], GATED[f"scenario.{measure}"]
+        assert (of_scenarios.best, of_scenarios.worst) == (own.best, own.worst)
+        assert of_scenarios.is_share == own.is_share
+        assert (of_scenarios.kind, of_scenarios.of_monitors, of_scenarios.needs) == (
+            "reported",
+            False,
+            frozenset(),
+        )
 
     @pytest.mark.parametrize("measure", sorted(MEASURES))
     def test_all_that_is_compared_can_be_asked_for(self, measure):
@@ -356,6 +392,40 @@ class TestWhatMakesNoSense:
     def test_what_is_not_of_monitors(self):
         same_text(problem("classifier_time_us.p99 <= 3 for oob"))
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "scenario.overall.mc >= 0.4",
+            "scenario_coverage <= 0.9",
+            "scenario_coverage > 1",
+            "scenario_coverage >= 0",
+            "neuron_pattern <= 0",
+            "interpretation_precision >= 1",
+            "adversarial_loss >= -1",
+            "adversarial_loss >= 5 %",
+            "weighted_confusion <= 5 %",
+            "weighted_confusion < 0",
+            "scenario.mtbf >= 0",
+            "scenario.mtbf > -1",
+            "scenario.overall.mcc >= 40 %",
+            "scenario.classifier_brier_mean <= 5 %",
+            "scenario_coverage >= 0.9 for oob",
+            "scenario.overall.mcc >= 0.4 for oob",
+            "scenario.overall.mcc not worse than baseline:a by 0.02",
+            "scenario_coverage >= 0.9 on ood",
+            "scenario_coverage >= 0.9 on faultload:fog part:train",
+            "scenario_coverage >= 0.9 on each category",
+            "scenario_coverage >= 0.9 on each part part:train",
+            "scenario_coverage >= 0.9 on part:",
+            "scenario_coverage >= 0.9 on part<=3",
+            "overall.mcc >= 0.4 on part:train",
+            "overall.mcc >= 0.4 on each part",
+            "classifier_accuracy >= 0.4 on each part",
+        ],
+    )
+    def test_what_a_protocol_does_not_find_like_that(self, text):
+        same_text(problem(text))
+
     def test_names_with_line_breaks_are_told_on_one_line(self):
         text = 'overall.mcc >= 0.4 for "a\nb", "a\nb"'
         same_text(problem(text))
@@ -410,11 +480,15 @@ def criteria(draw):
     known = draw(st.sampled_from(sorted(GATED.values(), key=lambda each: each.name)))
     statistic = draw(st.sampled_from(["p50", "p99.9"])) if known.is_distribution else None
     sides = [side for side in (None, "id", "ood") if known.refuses(side) is None]
-    of = conditions().map(lambda found: Selection(draw(st.sampled_from(sides)), found, None))
-    selection = draw(of)
-    free = {"category", "classifier", "severity"} - {one.key for one in selection.conditions}
-    if draw(st.booleans()):
-        selection = replace(selection, each=draw(st.sampled_from(sorted(free))))
+    if known in REPORTED.values():
+        selections = st.just(Selection(each="part")) | st.just(Selection()) | NAMES.map(of_part)
+        selection = draw(selections)
+    else:
+        of = conditions().map(lambda found: Selection(draw(st.sampled_from(sides)), found, None))
+        selection = draw(of)
+        free = {"category", "classifier", "severity"} - {one.key for one in selection.conditions}
+        if draw(st.booleans()):
+            selection = replace(selection, each=draw(st.sampled_from(sorted(free))))
     top = min(known.highest, 1e9)
     inside = st.floats(known.lowest, top, exclude_min=True, exclude_max=True)
     names = st.lists(NAMES, min_size=1, max_size=3, unique=True).map(tuple)
@@ -432,6 +506,7 @@ def criteria(draw):
     return Criterion(relation=relation, bound=draw(inside), **made)
 
 
+@settings(max_examples=200)
 @given(criteria())
 def test_written_out_it_is_parsed_as_the_same_again(criterion):
     again = parse_criterion(str(criterion))
@@ -443,7 +518,20 @@ WORDS = st.sampled_from(
     [
         *("overall.mcc", "specific.fpr", "monitor_time_us.p99", "detection_delay", "not worse than", "by"),
         *(">=", "<=", "≤", "=", "0.4", "5 %", "-1", "1e-3", "on", "for", "at", "each", "id", "ood", ","),
-        *("category:", "severity", "noise", '"my fog"', '"', "\\", "baseline:", "runs/main", "²", "\n"),
+        *(
+            "scenario_coverage",
+            "part:",
+            "category:",
+            "severity",
+            "noise",
+            '"my fog"',
+            '"',
+            "\\",
+            "baseline:",
+            "runs/main",
+            "²",
+            "\n",
+        ),
     ]
 )
 

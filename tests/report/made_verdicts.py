@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from farm.comparing.measures import CLASSIFIER
 from farm.gate.criterion import Defaults, parse_criterion
 from farm.gate.demand import Evidence
 from farm.gate.verdict import CriterionVerdict
@@ -128,6 +129,43 @@ NO_VALUE = make(
     monitor="never",
     reason="undefined: none of the 3200 instances was cancelled",
 )
+IN_PARTS = [
+    make(
+        text,
+        verdict,
+        *ends,
+        monitor=CLASSIFIER,
+        where=where,
+        n=40,
+        n_ood=None,
+        n_groups=40,
+        reason=reason,
+    )
+    for text, verdict, ends, where, reason in (
+        (
+            "scenario_coverage >= 90 %",
+            "fail",
+            (0.8, 0.8, 0.8),
+            'part:"train k=2"',
+            "at most 0.8, which is below 0.9",
+        ),
+        (
+            "scenario.mtbf >= 200 on part:weakest",
+            "undecided",
+            (float("inf"), 120, float("inf")),
+            "part:weakest",
+            "between 120 and infinity, and 200 is within",
+        ),
+        (
+            "scenario.overall.mcc >= 0.25 on each part",
+            "pass",
+            (0.3, 0.26, 0.4),
+            'part:"oob, weather=rain"',
+            "",
+        ),
+    )
+]
+"""What a protocol found."""
 ALL = [PASSED, FAILED, OPEN, *EACH, TIME, DELAY, WORSE, NO_VALUE]
 UNJUDGED = make(
     "overall.mcc >= 0.1",

@@ -23,6 +23,7 @@ from tests.report.made_verdicts import (
     DELAY,
     EACH,
     FAILED,
+    IN_PARTS,
     NO_VALUE,
     OPEN,
     PASSED,
@@ -189,6 +190,22 @@ def rows(found):
     """Return the texts of each verdict: its row, and what stands below it."""
     html = str(verdict_table(found))
     return [Texts(body).found for body in re.findall(r"<tbody>.*?</tbody>", html)]
+
+
+def test_what_a_protocol_found_has_its_part_and_says_what_n_is():
+    shown = [one["td"] for one in rows(of(IN_PARTS))]
+    assert shown == [
+        ['the classifier, "train k=2"', "0.800", "0.800 to 0.800", "40", "40", "FAIL"],
+        [
+            "the classifier",
+            *("∞", "120 to ∞", "40", "40", "not enough data"),
+            "Between 120 and infinity, and 200 is within.",
+        ],
+        ['the classifier, "oob, weather=rain"', "0.300", "0.260 to 0.400", "40", "40", "pass"],
+    ]
+    said = "Of what a protocol finds, n:"
+    assert said in approval_record(of(IN_PARTS))
+    assert said not in approval_record(of(PASSES))
 
 
 def test_a_row_a_verdict_with_its_value_bounds_sizes_and_what_would_decide_it():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from farm.report.check_ci import check_junit
 from farm.report.check_wording import plain
 from farm.report.checked import NotRun
-from tests.report.made_verdicts import ALL, CRASHED, FAILED, OPEN, PASSED, UNJUDGED, checked, make
+from tests.report.made_verdicts import ALL, CRASHED, FAILED, IN_PARTS, OPEN, PASSED, UNJUDGED, checked, make
 from tests.wording import same_text
 
 ATTRIBUTES = {
@@ -125,6 +125,19 @@ def test_what_could_not_be_judged_is_an_error(undecided):
         "bounds: whole tracks resampled",
     ]
     assert found.text.count("singular") == 1
+
+
+def test_what_a_protocol_found_is_named_with_its_part():
+    root = parsed(checked(IN_PARTS))
+    check_rules(root)
+    assert [(case.get("classname"), case.get("name")) for case in root.iter("testcase")] == [
+        ("farm.scenario_coverage", 'scenario_coverage >= 90 % [the classifier, "train k=2"]'),
+        ("farm.scenario.mtbf", "scenario.mtbf >= 200 on part:weakest [the classifier]"),
+        (
+            "farm.scenario.overall.mcc",
+            'scenario.overall.mcc >= 0.25 on each part [the classifier, "oob, weather=rain"]',
+        ),
+    ]
 
 
 @given(st.text(min_size=1))

@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 from farm.report.check_ci import HEADINGS, MARK, MOST, check_markdown
 from farm.report.check_wording import plain
 from farm.report.checked import NotRun
-from tests.report.made_verdicts import ALL, CRASHED, FAILED, OPEN, PASSED, checked, make
+from tests.report.made_verdicts import ALL, CRASHED, FAILED, IN_PARTS, OPEN, PASSED, checked, make
 from tests.wording import same_text
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -61,6 +61,22 @@ def test_a_sentence_for_each_that_did_not_pass():
     same_text(told[0])
     same_text(told[4])
     same_text(told[-1])
+
+
+def test_what_a_protocol_found_has_its_part_beside_it():
+    text = check_markdown(checked(IN_PARTS))
+    assert [row[1:6] for row in table(text)[1:]] == [
+        ["scenario_coverage >= 90 %", "the classifier", '"train k=2"', "0.800", "<= 0.800"],
+        ["scenario.mtbf >= 200 on part:weakest", "the classifier", "", "∞", "120 to ∞"],
+        [
+            "scenario.overall.mcc >= 0.25 on each part",
+            "the classifier",
+            '"oob, weather=rain"',
+            "0.300",
+            ">= 0.260",
+        ],
+    ]
+    same_text(items(text)[0])
 
 
 def test_where_and_with_what_it_was_found():

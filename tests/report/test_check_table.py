@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 from farm.report.check_table import check_json, check_table
-from tests.report.made_verdicts import ALL, CRASHED, DELAY, EACH, NO_VALUE, OPEN, PASSED, checked, make
+from tests.report.made_verdicts import (
+    ALL,
+    CRASHED,
+    DELAY,
+    EACH,
+    IN_PARTS,
+    NO_VALUE,
+    OPEN,
+    PASSED,
+    checked,
+    make,
+)
 from tests.wording import same_text
 
 FOUND = checked(broken=[CRASHED])
@@ -58,6 +69,17 @@ def test_what_failed_and_what_counts_is_told_at_the_end():
     same_text(text)
     assert "exit code 3" in text
     assert "exit code" not in check_table(checked([PASSED]))
+
+
+def test_what_a_protocol_found_is_told_with_its_parts():
+    same_text(check_table(checked(IN_PARTS), width=100))
+    assert "a protocol" not in check_table(FOUND)
+    told = json.loads(check_json(checked(IN_PARTS)))["verdicts"]
+    assert [one["on"] for one in told] == [one.where for one in IN_PARTS]
+    assert (told[1]["value"], told[1]["low"], told[1]["high"], told[1]["needed"]) == ("inf", 120, "inf", None)
+    assert [(one["n"], one["n_ood"], one["tracks"], one["monitor"]) for one in told] == [
+        (40, None, 40, "the classifier")
+    ] * 3
 
 
 def test_long_names_are_broken_and_none_is_markup():

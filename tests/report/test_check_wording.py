@@ -13,6 +13,7 @@ from tests.report.made_verdicts import (
     DELAY,
     EACH,
     FAILED,
+    IN_PARTS,
     NO_VALUE,
     OPEN,
     PASSED,
@@ -96,8 +97,12 @@ def test_where_is_the_value_that_each_goes_through():
     assert words.where_words(one) == '"my signs"'
 
 
+def test_where_is_the_part_that_a_protocol_found_unless_the_criterion_names_it():
+    assert [words.where_words(one) for one in IN_PARTS] == ['"train k=2"', "", '"oob, weather=rain"']
+
+
 def test_names_tell_all_verdicts_apart():
-    names = [words.title_words(one) for one in ALL]
+    names = [words.title_words(one) for one in [*ALL, *IN_PARTS]]
     assert len(set(names)) == len(names)
     same_text(names[0])
     same_text(names[3])
@@ -121,6 +126,8 @@ def test_evidence_has_all_that_a_verdict_rests_on():
         "bounds: whole tracks resampled",
     ]
     same_text(words.evidence_lines(NO_VALUE))
+    same_text(words.evidence_lines(IN_PARTS[0]))
+    same_text(words.evidence_lines(IN_PARTS[1]))
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,14 @@ def test_unknown_words_get_a_suggestion(run: Readouts) -> None:
         assert_monitor("enrgy").overall.mcc.at_least(0.1)
 
 
+@pytest.mark.parametrize("measure", ["scenario_coverage", "scenario"])
+def test_what_a_protocol_finds_over_a_campaign_is_not_said_of_a_monitor(measure: str) -> None:
+    said = assert_monitor("energy")
+    assert measure not in dir(said)
+    with refused(AttributeError):
+        getattr(said, measure)
+
+
 def test_half_a_sentence_is_an_error(run: Readouts) -> None:
     said = assert_monitor("energy").using(run)
     with refused(ExperimentError):

@@ -18,7 +18,7 @@ from farm.measures.failures import failures_begin
 from farm.statistics.by_track import rate_by_track
 from farm.statistics.poisson import expected_events
 
-MTBF = "mean_time_between_failures"
+MTBF = "mtbf"
 
 
 def table_failures(table: VerdictTable, monitor: str | None, part: IntArray) -> BoolArray:

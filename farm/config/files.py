@@ -133,6 +133,11 @@ def find_scenario(name: str, folder: Path) -> Path:
     return _beside_or_shipped("scenario", name, folder, EXPERIMENTS / "scenarios")
 
 
+def find_domain(name: str, folder: Path) -> Path:
+    """Find a file of conditions beside the experiment, or a shipped one by its bare name."""
+    return _beside_or_shipped("domain", name, folder, EXPERIMENTS / "domains")
+
+
 def find_criteria(name: str, folder: Path) -> Path:
     """Find a file of criteria beside the experiment, or a shipped one by its bare name."""
     return _beside_or_shipped("criteria", name, folder, EXPERIMENTS / "criteria")

@@ -14,7 +14,11 @@ from typing import Any
 from farm.errors import ExperimentError, suggestion
 from farm.store.campaign_folder import CampaignFolder
 
-PROTOCOLS = {"od-test": "farm.protocols.od_test", "robustness": "farm.protocols.robustness"}
+PROTOCOLS = {
+    "od-test": "farm.protocols.od_test",
+    "robustness": "farm.protocols.robustness",
+    "dependability": "farm.protocols.dependability",
+}
 """Where each lies.
 
 Its package gives `as_campaign`, `size_record`, `size_lines`, `write_results`, `result_tables`, `result_page`.

@@ -33,7 +33,6 @@ from farm.errors import ComponentFailure, DataError, one_line, pass_on_ctrl_c
 from farm.run.faults import chunk_size
 from farm.run.following import SEEN, filled
 from farm.run.pictures import small
-from farm.run.streams import together
 from farm.store.occlusion import OcclusionMaps, positions
 from farm.store.readouts import Readouts
 
@@ -65,27 +64,27 @@ def occlusion_maps(
     if not len(looked_at):
         raise DataError("the stream has no ID instance that has a right answer; expected one to look at")
     place, predicted = looked_at["position"].to_numpy(), looked_at["predicted"].to_numpy()
-    heat, occluding, seen = [], [], []
+    rows: list[tuple[Any, ...]] = []
     hiding: _Hiding | None = None
     track = progress.track(_instances(stream, place), "hiding parts of images", len(place))
     for label, one in zip(predicted.tolist(), track, strict=True):
         hiding = hiding or _Hiding(classifier, one.image.shape, asked)
-        heat.append(hiding.heat(one.image, label))
-        occluding.append(touching(one.mask, asked))
-        seen.append(one._replace(image=small(one.image[None])[0], mask=_shrunk(one.mask)))
+        rows.append((hiding.heat(one.image, label), touching(one.mask, asked), *one.kept))
         size = one.mask.shape
+    *arrays, why_no_mask = zip(*rows, strict=True)
+    heat, occluding, images, masks, boxed = map(np.array, arrays)
     return OcclusionMaps(
         asked=asked,
         size=size,
         position=place,
         predicted=predicted,
         plain=looked_at["confidence"].to_numpy(),
-        heat=np.array(heat),
-        occluding=np.array(occluding),
-        boxed=np.array([one.boxed for one in seen]),
-        why_no_mask=tuple(one.why_no_mask for one in seen),
-        images=np.array([one.image for one in seen]),
-        masks=np.array([one.mask for one in seen]),
+        heat=heat,
+        occluding=occluding,
+        boxed=boxed,
+        why_no_mask=why_no_mask,
+        images=images,
+        masks=masks,
     )
 
 
@@ -123,10 +122,10 @@ def touching(mask: BoolArray, asked: OcclusionSpec) -> BoolArray:
 
 
 class _Instance(NamedTuple):
-    image: NDArray[Any]
+    image: Images
     mask: BoolArray
-    boxed: bool
-    why_no_mask: str
+    kept: tuple[NDArray[np.uint8], BoolArray, bool, str]
+    """Both as they are kept, small; whether the mask is a filled box; and why there is none."""
 
 
 def _instances(stream: Stream, place: IntArray) -> Iterator[_Instance]:
@@ -135,7 +134,10 @@ def _instances(stream: Stream, place: IntArray) -> Iterator[_Instance]:
     step = chunk_size(stream.at(place[:1]).images.shape[1:])
     for start in range(0, len(place), step):
         batch = stream.at(place[start : start + step])
-        yield from map(_Instance, batch.images, *_masks(batch))
+        masks, boxed, why_no_mask = _masks(batch)
+        small_masks = small(masks[:, None].astype(np.float32))[..., 0] >= 128
+        kept = zip(small(batch.images), small_masks, boxed, why_no_mask, strict=True)
+        yield from map(_Instance, batch.images, masks, kept)
 
 
 def _masks(batch: Batch) -> tuple[BoolArray, list[bool], list[str]]:
@@ -154,10 +156,6 @@ def _masks(batch: Batch) -> tuple[BoolArray, list[bool], list[str]]:
     return masks, (boxed & there).tolist(), why.tolist()
 
 
-def _shrunk(mask: BoolArray) -> BoolArray:
-    return np.asarray(small(mask[None, None].astype(np.float32))[0, :, :, 0] >= 128)
-
-
 class _Hiding:
     """Moves the patch over images of one shape, each copied once for all positions that are seen together."""
 
@@ -165,21 +163,21 @@ class _Hiding:
         self._classifier, self._asked = classifier, asked
         self._shape = positions(shape[1:], asked)
         top, left = np.indices(self._shape).reshape(2, -1) * asked.stride
-        step = together(1, shape)
+        step = chunk_size(shape)
         self._parts = [(top[at : at + step], left[at : at + step]) for at in range(0, top.size, step)]
         self._copies = np.empty((min(step, top.size), *shape), dtype=np.float32)
+        self._windows = self._patches(self._copies, writeable=True)
 
     def heat(self, image: Images, label: int) -> NDArray[np.float32]:
         """Return the probability of one class with the patch at each position."""
         self._copies[:] = image
-        windows, own = self._windows(self._copies, writeable=True), self._windows(image)
-        fill = self._fill(image)
+        own, fill = self._patches(image), self._fill(image)
         heat: list[NDArray[np.floating]] = []
         for top, left in self._parts:
             place = np.arange(len(top)), slice(None), top, left
-            windows[place] = fill
+            self._windows[place] = fill
             heat.append(self._classifier.observe(self._copies[: len(top)]).probabilities[:, label])
-            windows[place] = own[:, top, left].swapaxes(0, 1)
+            self._windows[place] = own[:, top, left].swapaxes(0, 1)
         if not np.array_equal(self._copies, np.broadcast_to(image, self._copies.shape)):
             raise ComponentFailure(
                 f"classifier '{self._classifier.name}' changed the images that it was given; expected it to "
@@ -187,7 +185,7 @@ class _Hiding:
             )
         return np.concatenate(heat).astype(np.float32).reshape(self._shape)
 
-    def _windows(self, images: Images, *, writeable: bool = False) -> Images:
+    def _patches(self, images: Images, *, writeable: bool = False) -> Images:
         side = (self._asked.window, self._asked.window)
         return sliding_window_view(images, side, axis=(-2, -1), writeable=writeable)
 

@@ -126,9 +126,9 @@ def test_positions_are_seen_in_batches() -> None:
     asked = OcclusionSpec(images=2, window=2, stride=1)
     run(workload, asked, classifier, pictures=None)
     assert sizes[-2:] == [49, 49], "all positions of an image at once"
-    larger = Testbed(seed=1).workload(TinySource(size=9))
+    larger = Testbed(seed=1).workload(TinySource(size=20))
     run(larger, OcclusionSpec(images=2, window=1, stride=1), classifier, pictures=None)
-    assert sizes[-4:] == [64, 17] * 2, "in parts, where there are many"
+    assert sizes[-4:] == [256, 144] * 2, "in parts, where there are many"
 
 
 # What is looked at ----------------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ class KeyMaker:
             "threads": experiment.threads,
             "layers": experiment.layers,
             "pictures": experiment.pictures,
+            "occlusion": experiment.occlusion and experiment.occlusion.model_dump(mode="json"),
         }
 
     def _engine(self, name: str) -> dict[str, JSON]:

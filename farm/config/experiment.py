@@ -22,6 +22,7 @@ from farm.config.specs import (
     ComponentSpec,
     FaultSpec,
     MonitorSpec,
+    OcclusionSpec,
     OrderSpec,
     StreamSpec,
     Strict,
@@ -40,6 +41,7 @@ __all__ = [
     "Experiment",
     "FaultSpec",
     "MonitorSpec",
+    "OcclusionSpec",
     "OrderSpec",
     "Settings",
     "StreamSpec",
@@ -67,7 +69,8 @@ class Settings(Strict):
 
     `policy` is what follows an alarm, `fallback` what takes a cancelled decision's place: `none`, `last`, or
     a second classifier by name. A monitor may have its own. `pictures` are how many images are kept of each
-    monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all.
+    monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all. With
+    `occlusion`, heat maps of some instances are made.
     """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -82,6 +85,7 @@ class Settings(Strict):
     threads: int = Field(default=1, ge=1, le=MOST_THREADS)
     layers: list[str] = Field(default=[])
     pictures: Annotated[Any, AfterValidator(_pictures)] = 6
+    occlusion: OcclusionSpec | None = None
 
     @model_validator(mode="after")
     def _named_apart(self) -> Self:

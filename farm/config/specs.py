@@ -206,3 +206,28 @@ class StreamSpec(Strict):
         if self.length == "endless" and not timed:
             raise ValueError(f"length is 'endless'; a stream in the order '{self.order.name}' has an end")
         return self
+
+
+FILLS = ("mean", "black", "white")
+MOST_OCCLUDED = 1000
+
+
+def _fill(value: Any) -> Any:
+    if value in FILLS or (type(value) in (int, float) and 0 <= value <= 1):
+        return value
+    raise ValueError(f"is {value!r}; expected {', '.join(FILLS)}, or a number from 0 to 1")
+
+
+class OcclusionSpec(Strict):
+    """How a square patch is moved over images, to see where hiding something changes the classifier's mind.
+
+    `images` are how many instances are looked at: the first ID ones that have a right answer, not two of one
+    track while other tracks remain. `window` is the side of the patch and `stride` its step, in pixels; it
+    stands wherever it fits as a whole. `fill` is what it shows: `mean` (of each channel of the image),
+    `black`, `white`, or a number from 0 to 1.
+    """
+
+    images: int = Field(default=40, ge=1, le=MOST_OCCLUDED)
+    window: int = Field(default=8, ge=1, lt=2**31)
+    stride: int = Field(default=2, ge=1, lt=2**31)
+    fill: Annotated[Any, AfterValidator(_fill)] = "mean"

@@ -36,6 +36,7 @@ from farm.run.outliers import check_rules, inner
 from farm.run.shared import CallObserver, Recent
 from farm.run.testbed import Testbed
 from farm.store import provenance
+from farm.store.occlusion import positions
 from farm.store.readouts import Readouts
 
 
@@ -68,6 +69,7 @@ class Assembled:
             failures=self.failures,
             record=self.record,
             pictures=None if self.experiment.pictures == NO_PICTURES else self.experiment.pictures,
+            occlusion=self.experiment.occlusion,
         )
 
 
@@ -124,6 +126,8 @@ def assemble(
     if excluded is None:  # before anything is trained
         check_some_run(monitors, unmet(monitors, given=Given(outliers=learns_from is not None)))
     workload = bed.workload(components.workload)
+    if experiment.occlusion is not None:
+        positions(workload.shape[1:], experiment.occlusion)
     taught = workload if learns_from is None else inner(workload, experiment.seed)
     classifier = bed.classifier(components.classifier, taught)
     given = bed.given(classifier, learns_from is not None)

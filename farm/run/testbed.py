@@ -44,7 +44,14 @@ from farm.api import (
     check_number,
     plain_name,
 )
-from farm.config.experiment import MOST_PICTURES, FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.config.experiment import (
+    MOST_PICTURES,
+    FaultSpec,
+    MonitorSpec,
+    OcclusionSpec,
+    OrderSpec,
+    rule_for,
+)
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
 from farm.registry import Kind
 from farm.run.builder import (
@@ -62,6 +69,7 @@ from farm.run.faults import Fault
 from farm.run.fitting import batch_size, fit_monitors, union_of_layers
 from farm.run.needs import Given
 from farm.run.networks import train_own
+from farm.run.occlusion import with_occlusion
 from farm.run.outliers import Outliers, outliers_of
 from farm.run.pictures import PictureMaker
 from farm.run.recorder import Recorder, cannot_tell, run_record
@@ -73,6 +81,7 @@ from farm.store.cache import DiskCache
 from farm.store.component_cache import ComponentCache, load_workload
 from farm.store.fitted import FittedMonitors
 from farm.store.full_disk import stop_where_full
+from farm.store.occlusion import positions
 from farm.store.readouts import Readouts
 from farm.store.threads import limited_threads
 
@@ -448,6 +457,7 @@ class Testbed:
         failures: Mapping[str, str] | None = None,
         record: Mapping[str, Any] | None = None,
         pictures: int | None = 6,
+        occlusion: OcclusionSpec | None = None,
     ) -> Readouts:
         """Run a finite stream through the system and give the readouts.
 
@@ -455,10 +465,13 @@ class Testbed:
         data may be in the stream. `policies` and `fallbacks` go by the monitors' names; without, an alarm
         cancels, and nothing takes the decision's place. `failures` are monitors that did not get as far as
         this (shown, not run); `record` is kept with the readouts. So are a few images that a report shows:
-        of each monitor the worst so many (`pictures`) of each kind, and samples; None keeps no image.
+        of each monitor the worst so many (`pictures`) of each kind, and samples; None keeps no image. With
+        `occlusion`, heat maps of some instances are made; where that fails, the record says why.
         """
         if pictures is not None:
             check_number("pictures", pictures, low=1, high=MOST_PICTURES, whole=True)
+        if occlusion is not None:
+            positions(workload.shape[1:], occlusion)
         stream.guard(workload)
         length = finite_length(stream)
         names = [m.name for m in monitors]
@@ -504,6 +517,9 @@ class Testbed:
             **run_record(workload, system, monitors, readouts, failed, learned),
         }
         readouts = replace(readouts, run=run)
+        if occlusion is not None:
+            with limited_threads(self.context.threads):
+                readouts = with_occlusion(readouts, stream, classifier, occlusion, self.progress)
         return readouts if pictures is None else self._with_pictures(readouts, system, stream, pictures)
 
     def _with_pictures(self, readouts: Readouts, system: SystemUnderTest, stream: Stream, n: int) -> Readouts:

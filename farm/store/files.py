@@ -9,7 +9,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -172,6 +172,14 @@ def check_files(folder: Path, digests: Mapping[str, str], needed: Iterable[str] 
             raise DataError(f"{path} is missing; the folder's record lists it")
         if file_digest(path) != expected:
             raise DataError(f"{path} was changed or truncated: its checksum differs from the record")
+
+
+def check_optional(folder: Path, digests: Mapping[str, str], names: Collection[str]) -> bool:
+    """Check files that a folder has all of or none; say whether its record lists them."""
+    own = {name: digest for name, digest in digests.items() if name in names}
+    if own:
+        check_files(folder, own, names)
+    return bool(own)
 
 
 def _flush_all(folder: Path) -> None:

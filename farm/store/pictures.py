@@ -20,12 +20,11 @@ from pydantic import Field
 
 from farm.api.arrays import BoolArray, IntArray
 from farm.errors import DataError
-from farm.store.files import check_files, check_signature
+from farm.store.files import check_optional
 from farm.store.parquet_table import told_parquet
 from farm.store.plain_arrays import mapped_npy
 from farm.store.records import Form, read_record
-from farm.store.run_form import SCHEMA as RUN_SCHEMA
-from farm.store.run_form import SignedRunForm
+from farm.store.run_form import signed_run
 from farm.store.run_tables import INSTANCES
 
 IMAGES, SHOWN = "pictures.npy", "pictures.json"
@@ -153,29 +152,23 @@ class PicturesForm(Form):
 
 def load_pictures(folder: Path | str) -> Pictures | None:
     """Return the pictures of a run's folder, if it keeps any; of files, only these are checked."""
-    folder = Path(folder)
-    run = read_record(folder / "run.json", RUN_SCHEMA, SignedRunForm)
-    check_signature(folder / "run.json", run)
-    return read_pictures(folder, run["files"])
+    return read_pictures(Path(folder), signed_run(Path(folder))["files"])
 
 
 def read_pictures(folder: Path, files: Mapping[str, str]) -> Pictures | None:
     """Return the pictures of a run's folder whose record lists these files, checked; None without."""
-    own = {name: digest for name, digest in files.items() if name in (IMAGES, SHOWN)}
-    if not own:
+    if not check_optional(folder, files, (IMAGES, SHOWN)):
         return None
-    check_files(folder, own, (IMAGES, SHOWN))
     path = folder / SHOWN
     record = read_record(path, SCHEMA, PicturesForm)
     images = mapped_npy(folder / IMAGES)
     _check_images(folder / IMAGES, images)
-    with told_parquet(folder / INSTANCES):
-        length = pq.read_metadata(folder / INSTANCES).num_rows
+    length = count_rows(folder / INSTANCES)
     shown = shown_frame(record["shown"])
-    _check_below(path, "picture", shown["picture"], len(images), "images")
-    _check_below(path, "position", shown["position"], length, "instances")
+    check_below(path, "picture", shown["picture"], len(images), "images")
+    check_below(path, "position", shown["position"], length, "instances")
     for plane in record["planes"]:
-        _check_below(path, "a plane's position", plane["positions"], length, "instances")
+        check_below(path, "a plane's position", plane["positions"], length, "instances")
         if len(plane["positions"]) != len(plane["points"]):
             counts = f"{len(plane['points'])} points for {len(plane['positions'])} positions"
             raise DataError(f"{path}: a plane of '{plane['monitor']}' has {counts}; was it edited?")
@@ -191,6 +184,14 @@ def _check_images(path: Path, images: NDArray[Any]) -> None:
         )
 
 
-def _check_below(path: Path, what: str, numbers: Iterable[int], end: int, of: str) -> None:
+def count_rows(path: Path) -> int:
+    """Return how many rows a Parquet file has, from its end alone."""
+    with told_parquet(path):
+        rows: int = pq.read_metadata(path).num_rows
+        return rows
+
+
+def check_below(path: Path, what: str, numbers: Iterable[int], end: int, of: str) -> None:
+    """Raise where one of the numbers that a file has is none of a place among so many."""
     if (highest := max(numbers, default=-1)) >= end:
         raise DataError(f"{path}: {what} is {highest}; expected less than {end}, as there are {end} {of}")

@@ -2,7 +2,8 @@
 
 A run's folder holds `instances.parquet` (one row an instance), `alarms.parquet` (one row an instance and
 monitor), `run.json` (the whole provenance, and a checksum of each other file), where hidden layers were asked
-for one `layer-*.npy` each, and the pictures that a report shows, unless none were to be kept.
+for one `layer-*.npy` each, the pictures that a report shows, unless none were to be kept, and where they were
+asked for heat maps of occlusion.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from farm.errors import DataError, UnknownNameError
-from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
+from farm.store.files import check_files, file_digest, new_folder, signed, write_json
 from farm.store.logs import read_log
+from farm.store.occlusion import OcclusionMaps, read_occlusion
 from farm.store.pictures import Pictures, read_pictures
 from farm.store.plain_arrays import mapped_npy
-from farm.store.records import read_record
-from farm.store.run_form import SCHEMA, RunForm, SignedRunForm
+from farm.store.run_form import SCHEMA, RunForm, SignedRunForm, signed_run
 from farm.store.run_tables import ALARMS, INSTANCES, read_frame
 
 TIME_COLUMNS = ("classifier_time_us", "monitor_time_us")
@@ -46,6 +47,7 @@ class Readouts:
     run: Mapping[str, Any] = field(default_factory=dict)
     layers: Mapping[str, np.ndarray] = field(default_factory=dict)
     pictures: Pictures | None = None
+    occlusion: OcclusionMaps | None = None
 
     def save(self, folder: Path | str) -> Path:
         """Write the folder, whole or not at all."""
@@ -57,8 +59,9 @@ class Readouts:
             for layer, name in layer_files.items():
                 np.save(temporary / name, self.layers[layer], allow_pickle=False)
             names = [INSTANCES, ALARMS, *layer_files.values()]
-            if self.pictures is not None:
-                names += self.pictures.save(temporary)
+            for images in (self.pictures, self.occlusion):
+                if images is not None:
+                    names += images.save(temporary)
             files = {name: file_digest(temporary / name) for name in names}
             record = {**self.run, "layers": layer_files, "files": files}
             write_json(temporary / "run.json", signed({"schema": SCHEMA, **record}))
@@ -69,8 +72,8 @@ class Readouts:
         """Read a run's folder, checking that it is complete and unchanged; or a log (CSV or Parquet).
 
         To judge, alarms need no ids of instances, and their monitors are categories: half the memory; and
-        pictures are left out. Of a log, `conditions` are other columns to read (`farm.store.logs.CONDITION`
-        tells what they are called).
+        pictures and heat maps are left out. Of a log, `conditions` are other columns to read
+        (`farm.store.logs.CONDITION` tells what they are called).
         """
         folder = Path(folder)
         if not folder.is_dir():
@@ -80,7 +83,8 @@ class Readouts:
         instances, alarms = read_frame(folder / INSTANCES), folder / ALARMS
         lean = partial(_lean, alarms) if to_judge else None
         pictures = None if to_judge else read_pictures(folder, run["files"])
-        return cls(instances, read_frame(alarms, lean), run, layers, pictures)
+        occlusion = None if to_judge else read_occlusion(folder, run)
+        return cls(instances, read_frame(alarms, lean), run, layers, pictures, occlusion)
 
     def __repr__(self) -> str:
         told = {"name": self.run.get("name"), "instances": len(self.instances)}
@@ -129,8 +133,7 @@ def checked_record(folder: Path, form: type[RunForm] = SignedRunForm) -> dict[st
         raise DataError(f"{folder} is no folder; expected one that `farm run` wrote")
     if not (folder / "run.json").exists():
         raise DataError(_no_run(folder))
-    run = read_record(folder / "run.json", SCHEMA, form)
-    check_signature(folder / "run.json", run)
+    run = signed_run(folder, form)
     needed = [INSTANCES, ALARMS, *run["layers"].values()]
     check_files(folder, run["files"], needed)
     return run

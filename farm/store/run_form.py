@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
-from farm.store.records import Form
+from farm.store.files import check_signature
+from farm.store.records import Form, read_record
 
 SCHEMA = 3
 
@@ -121,6 +123,12 @@ class PassForm(SurroundingsForm):
     cell_seconds: float | None = None
 
 
+class OcclusionNoteForm(Form):
+    """What came of heat maps that were asked for."""
+
+    failure: str | None
+
+
 class CellForm(Form):
     """Which cell of a campaign a run is."""
 
@@ -153,6 +161,7 @@ class RunForm(SurroundingsForm):
     monitors: Sequence[MonitorForm] | None = None
     experiment: dict[str, Any] | None = None
     stream: dict[str, Any] | None = None
+    occlusion: OcclusionNoteForm | None = None
     passes: Sequence[PassForm] | None = None
     cell: CellForm | None = None
 
@@ -161,6 +170,13 @@ class SignedRunForm(RunForm):
     """One that has the checksum of its content."""
 
     checksum: str
+
+
+def signed_run(folder: Path, form: type[RunForm] = SignedRunForm) -> dict[str, Any]:
+    """Read the record of a run's folder, as it was signed; of its files, no other is looked at."""
+    run = read_record(folder / "run.json", SCHEMA, form)
+    check_signature(folder / "run.json", run)
+    return run
 
 
 class NotedMonitorForm(MonitorForm):

@@ -114,3 +114,15 @@ def test_samples_are_of_the_first_part_that_has_any() -> None:
     same_pictures(put_together, one)
     assert merged([bare], job, 1.0).pictures is None
     assert merged([one, bare], job, 1.0).pictures is not None
+
+
+def test_a_cell_keeps_its_heat_maps_when_a_monitor_is_added() -> None:
+    asked = {"images": 3, "window": 3}
+    (before,) = run("out", "max-softmax", occlusion=asked).values()
+    (after,) = run("out", "max-softmax", TELLING, occlusion=asked).values()
+    assert before.occlusion is not None
+    assert after.occlusion is not None
+    np.testing.assert_array_equal(before.occlusion.heat, after.occlusion.heat)
+    assert after.run["occlusion"] == {"failure": None}
+    (without,) = run("other", "max-softmax").values()
+    assert without.occlusion is None

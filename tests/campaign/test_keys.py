@@ -45,6 +45,7 @@ BASE: dict[str, Any] = {
     "stream": {"order": "shuffled"},
 }
 TIMED = {"stream.order": {"name": "onset", "as": "early", "at": 5}}
+OCCLUSION: dict[str, Any] = {"occlusion": {}}
 A_MODEL = {"fallback": {"name": "farm.testing.fakes:TinyModel", "as": "reserve"}}
 
 Row = tuple[Changed, Any] | tuple[Changed, Any, Mapping[str, Any]]
@@ -58,6 +59,10 @@ TABLE: dict[str, Row] = {
     "threads": ("cell", 2),
     "layers": ("cell", ["hidden"]),
     "pictures": ("cell", "none"),
+    "occlusion.images": ("cell", 12, OCCLUSION),
+    "occlusion.window": ("cell", 5, OCCLUSION),
+    "occlusion.stride": ("cell", 3, OCCLUSION),
+    "occlusion.fill": ("cell", "black", OCCLUSION),
     "workload.name": ("cell", "digits"),
     "workload.alias": ("cell", "small"),
     "workload.parameters": ("cell", {"frames": 4}),

@@ -29,6 +29,7 @@ EXPERIMENT: dict[str, Any] = {
     "calibration": {"method": "id-quantile", "accept": 0.9},
     "fallback": "last",
     "batch_size": 16,
+    "occlusion": {"images": 3, "window": 3},
 }
 FAULTS = [{"name": "gaussian-noise", "severity": 2}, {"name": "fog", "severity": 1, "share": 2}]
 CAMPAIGN = {
@@ -132,7 +133,10 @@ READERS = {
         cases=10,  # a page takes more than a second to draw
     ),
     "repeated run": Reader(
-        ("run/run.json", "run/pictures.json", "run/pictures.npy"),
+        (
+            *("run/run.json", "run/pictures.json", "run/pictures.npy"),
+            *("run/occlusion.json", "run/occlusion.npz"),
+        ),
         ("farm run run/run.json --out out",),
         ("run/run.json",),
     ),

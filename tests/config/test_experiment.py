@@ -55,6 +55,18 @@ def test_a_number_of_pictures_or_none_is_kept_as_it_is_said(pictures):
     assert parse_experiment(values, "again").pictures == pictures
 
 
+def test_without_being_asked_for_there_is_no_occlusion_and_no_word_of_it():
+    assert parse().occlusion is parse(occlusion=None).occlusion is None
+    assert "occlusion" not in parse().model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+@pytest.mark.parametrize("fill", ["mean", "black", "white", 0, 0.25, 1])
+def test_what_is_said_of_occlusion_is_kept_and_the_rest_is_filled_in(fill):
+    asked = parse(occlusion={"fill": fill, "stride": 3}).occlusion
+    assert asked.model_dump() == {"images": 40, "window": 8, "stride": 3, "fill": fill}
+    assert parse(occlusion=asked.model_dump(mode="json")).occlusion == asked
+
+
 def test_every_other_key_of_a_component_is_its_parameter():
     experiment = parse(monitors=[{"name": "oob", "as": "two", "tau": 0.1, "neurons": [1, 2]}])
     (spec,) = experiment.monitors
@@ -114,6 +126,16 @@ def test_severity_calibration_policy_and_fallback_are_not_parameters():
         {"faultload": {"name": "fog", "severity": 3, "coherence": "track", "drift": 5}},
         {"faultload": {"name": "fog", "severity": 3, "coherence": "drifting", "drift": 0}},
         {"stream": {"frame_rate": 0}},
+        {"occlusion": {"images": 0}},
+        {"occlusion": {"images": 1001}},
+        {"occlusion": {"window": 0}},
+        {"occlusion": {"window": 2.5}},
+        {"occlusion": {"stride": True}},
+        {"occlusion": {"fill": "grey"}},
+        {"occlusion": {"fill": 1.5}},
+        {"occlusion": {"fill": True}},
+        {"occlusion": {"size": 8}},
+        {"occlusion": 8},
     ],
 )
 def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes):

@@ -19,6 +19,7 @@ from farm.report.figures.delays import DelayCurve, delay_curves
 from farm.report.figures.differing import comparison_intervals
 from farm.report.figures.heat import heat_colour, heat_map
 from farm.report.figures.lines import growth_curves, lines_over_levels, training_curves
+from farm.report.figures.occlusion import OccludedImage, occlusion_maps, precision_curve
 from farm.report.figures.output import FORMATS, as_svg, check_target, save
 from farm.report.figures.plane import plane
 from farm.report.figures.ranks import critical_difference
@@ -37,6 +38,7 @@ __all__ = [
     "DelayCurve",
     "Look",
     "MonitorScores",
+    "OccludedImage",
     "PlannedInterval",
     "ScoreCurves",
     "ScoresOverTime",
@@ -54,8 +56,10 @@ __all__ = [
     "lines_over_levels",
     "mean_accuracies",
     "means_with_spread",
+    "occlusion_maps",
     "optimism_gaps",
     "plane",
+    "precision_curve",
     "precision_recall",
     "reliability",
     "risk_coverage",

@@ -16,7 +16,7 @@ PIXELS = 96 / 72
 _COLOURS = {colour: f"var({name}, {colour})" for name, colour in VARIABLES.items()}
 _COLOURS["#000000"] = _COLOURS[VARIABLES["--ink"]]
 _PAPER = _COLOURS[VARIABLES["--paper"]]
-_KEPT = re.compile(r"fill|stroke|opacity|font-(size|weight|style)|text-anchor")
+_KEPT = re.compile(r"fill|stroke|opacity|image-rendering|font-(size|weight|style)|text-anchor")
 _DEFAULT = {
     ("fill", _COLOURS["#000000"]),
     ("font-size", f"{SMALL}"),
@@ -79,7 +79,7 @@ class _Reader:
                     # Lines of the grid together, and texts together.
                     inner = iter(sorted(inner, key=lambda leaf: leaf[1].tag == "text"))
                 yield from inner
-            elif tag in ("path", "text", "use", "rect"):
+            elif tag in ("path", "text", "use", "rect", "image"):
                 drawn = self._leaf(child, tag, child.get("clip-path", clip))
                 if drawn is not None:
                     yield drawn
@@ -93,13 +93,15 @@ class _Reader:
         style = {name: _REFERENCE.sub(self._renamed, value) for name, value in style.items()}
         if tag == "text":
             return tuple(style.items()), _text(child)
+        if tag == "image":
+            kept = {name: child.attrib[name] for name in (*_RECT, "transform") if name in child.attrib}
+            return tuple(style.items()), Element("image", {"href": _link(child), **kept})
         if tag == "rect":
             return tuple(style.items()), Element("rect", {k: _rounded(child.attrib[k]) for k in _RECT})
         shift = (0.0, 0.0)
         if tag == "use":
             shift = float(child.attrib["x"]), float(child.attrib["y"])
-            (name,) = (value for key, value in child.attrib.items() if key.endswith("href"))
-            child = self._defined[name[1:]]
+            child = self._defined[_link(child)[1:]]
         path = relative(child.get("d", ""), *shift)
         return (tuple(style.items()), Element("path", {"d": path})) if path else None
 
@@ -119,6 +121,11 @@ class _Reader:
 
 
 _RECT = ("x", "y", "width", "height")
+
+
+def _link(child: Element) -> str:
+    (link,) = (value for key, value in child.attrib.items() if key.endswith("href"))
+    return "".join(link.split())  # base64 comes in lines
 
 
 def _text(child: Element) -> Element:

@@ -1,4 +1,4 @@
-"""What follows a course: a measure over a transformation's levels, a training's epochs, a growing number of data."""
+"""What follows a course: a measure over levels of a transformation, epochs of a training, or more data."""
 
 from __future__ import annotations
 

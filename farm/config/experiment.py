@@ -68,6 +68,8 @@ class Settings(Strict):
     `policy` is what follows an alarm, `fallback` what takes a cancelled decision's place: `none`, `last`, or
     a second classifier by name. A monitor may have its own. `pictures` are how many images are kept of each
     monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all.
+    `layers` are kept in the readouts; maps come whole, or with one value a channel as `max of conv2` or
+    `mean of conv2`.
     """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -94,6 +96,11 @@ class Settings(Strict):
             if name == "oracle":
                 raise ValueError("monitors: 'oracle' is computed when judging; take it out of the list")
         return self
+
+    @property
+    def observed_layers(self) -> tuple[str, ...]:
+        """The layers that readouts keep, as a classifier is asked for them."""
+        return tuple(map(api.layer_named, self.layers))
 
 
 class Experiment(Settings):

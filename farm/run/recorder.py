@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from farm import registry
-from farm.api import FAULT_MEASURES, NO_ANSWER, VALIDATION_FAULT, Monitor, Workload
+from farm.api import FAULT_MEASURES, NO_ANSWER, VALIDATION_FAULT, Monitor, Workload, plain_name
 from farm.errors import one_line, pass_on_ctrl_c
 from farm.measures.calibration import brier_of, sums_of_squares
 from farm.run.data_card import data_card
@@ -134,7 +134,8 @@ class Recorder:
                 monitor_time_us=decision.nanoseconds / 1e3 / n,
             )
         for layer, parts in self._layers.items():
-            parts.append(seen.activations[layer])
+            # One without places goes by its plain name, however it was to be pooled.
+            parts.append(seen.activations[layer if layer in seen.activations else plain_name(layer)])
 
     def readouts(self, failed: Iterable[str] = ()) -> Readouts:
         """Put everything together; a monitor that failed half-way leaves no half of its rows."""

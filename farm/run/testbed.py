@@ -200,10 +200,10 @@ class Testbed:
         source = self.source_of(classifier)
         split, cache = workload.validation, NoCache() if source is None else self._cache_of(source, workload)
         looked_at = np.linspace(0, len(split) - 1, min(batch_size(split), len(split))).astype(np.int64)
-        wanted = [plain_name(layer) for layer in union_of_layers(monitors)]
+        wanted = list(map(plain_name, [*union_of_layers(monitors), *layers]))
         with limited_threads(self.context.threads):
             images = split.images.read(looked_at)
-            found = classifier.on_engine(engine, [*wanted, *layers], images, cache)
+            found = classifier.on_engine(engine, wanted, images, cache)
         if found.engine.reason:
             self.progress.note(f"classifier '{classifier.name}' runs eager: {found.engine.reason}")
         if source is not None:

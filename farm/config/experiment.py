@@ -17,6 +17,7 @@ from farm.api.context import MOST_THREADS
 from farm.config.explaining import explain
 from farm.config.files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed, with_scenario
 from farm.config.specs import (
+    TEST,
     CalibrationSpec,
     ClassifierSpec,
     ComponentSpec,
@@ -119,6 +120,10 @@ class Experiment(Settings):
     def _one_stream(self) -> Self:
         if self.faultload and self.stream.benchmark:
             raise ValueError("stream.benchmark brings its own faults; take faultload out, or benchmark")
+        if self.faultload and self.stream.split != TEST:
+            raise ValueError(
+                f"stream.split is '{self.stream.split}', which takes no faultload; take one of them out"
+            )
         return self
 
 

@@ -247,4 +247,5 @@ def stream_of(
         ood_share=asked.ood_share,
         length=length,
         frame_rate=asked.frame_rate,
+        split=asked.split,
     )

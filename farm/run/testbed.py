@@ -45,6 +45,7 @@ from farm.api import (
     plain_name,
 )
 from farm.config.experiment import MOST_PICTURES, FaultSpec, MonitorSpec, OrderSpec, rule_for
+from farm.config.specs import TEST
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
 from farm.registry import Kind
 from farm.run.builder import (
@@ -68,6 +69,7 @@ from farm.run.recorder import Recorder, cannot_tell, run_record
 from farm.run.shared import CallObserver, Recent
 from farm.run.streams import BenchmarkStream
 from farm.run.system import SystemUnderTest
+from farm.run.taught import TaughtStream, check_yardsticks
 from farm.run.timed import TimedStream
 from farm.store.cache import DiskCache
 from farm.store.component_cache import ComponentCache, load_workload
@@ -354,22 +356,28 @@ class Testbed:
         ood_share: float | None = None,
         length: int | None = None,
         frame_rate: float | None = None,
+        split: str = TEST,
     ) -> BenchmarkStream | TimedStream:
         """Make a stream of ID test instances and, with faultloads, of OOD ones.
 
         `order` is `shuffled`, `sequential`, or a schedule such as `{"name": "onset", "at": 500}`: then the
         stream has time, and no end where no length is given. A faultload's mapping may say its `severity`,
-        its `share` of the OOD instances, and `both` where it changes ID and OOD instances alike.
+        its `share` of the OOD instances, and `both` where it changes ID and OOD instances alike. With another
+        `split` than `test` there are the ID instances of that, without faults and without time.
         """
         named: Sequence[Any] = []
         if faultload is not None:
             single = isinstance(faultload, str | Mapping | Faultload | FaultSpec | PlannedFault)
             named = [faultload] if single else cast(Sequence[Any], faultload)
         planned = [planned_fault(one, severity) for one in named]
-        faults = [self._fault(one, workload, classifier) for one in planned if not one.both]
-        everywhere = [self._fault(one, workload, classifier) for one in planned if one.both]
         schedule = order if isinstance(order, Schedule) else make_order(order)
         seed = self.context.seed
+        if split != TEST and (planned or isinstance(schedule, Schedule) or ood_share is not None):
+            raise ExperimentError(
+                f"stream.split is '{split}', which takes no faultload, ood_share or order with time"
+            )
+        faults = [self._fault(one, workload, classifier) for one in planned if not one.both]
+        everywhere = [self._fault(one, workload, classifier) for one in planned if one.both]
         if isinstance(schedule, Schedule):
             once: dict[str, Fault] = {}  # what several intervals name is one fault
             for one in (one for interval in schedule.intervals for one in interval.faults):
@@ -387,14 +395,18 @@ class Testbed:
             )
         if frame_rate is not None:
             raise ExperimentError(f"stream.frame_rate is {frame_rate:g}, but a {schedule} stream has no time")
-        made = BenchmarkStream(
-            workload,
-            *faults,
-            everywhere=everywhere,
-            order=schedule,
-            ood_share=ood_share,
-            length=length,
-            seed=seed,
+        made = (
+            TaughtStream(workload, split, order=schedule, length=length, seed=seed)
+            if split != TEST
+            else BenchmarkStream(
+                workload,
+                *faults,
+                everywhere=everywhere,
+                order=schedule,
+                ood_share=ood_share,
+                length=length,
+                seed=seed,
+            )
         )
         if made.shortened:
             self.progress.note(made.shortened)
@@ -460,6 +472,7 @@ class Testbed:
         if pictures is not None:
             check_number("pictures", pictures, low=1, high=MOST_PICTURES, whole=True)
         stream.guard(workload)
+        check_yardsticks(str(stream.provenance.get("split", TEST)), monitors)
         length = finite_length(stream)
         names = [m.name for m in monitors]
         for name in (*(policies or {}), *(fallbacks or {})):

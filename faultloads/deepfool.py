@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from farm.api import Images, IntArray, PerInstance, check_number
-from faultloads._attack import Attack
+from faultloads._attack import Attack, reach
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,6 +34,8 @@ class DeepFool(Attack):
         At most this many linearisations; an image that has crossed is left as it is.
     candidates
         How many of the likeliest classes to look at, the predicted one included.
+    eps
+        How far a pixel may move at the most: what is found is cut off there. None is as far as needed.
     surrogate
         The model to attack instead of the classifier under test, as for `fgsm`.
     skip_wrong
@@ -52,6 +56,7 @@ class DeepFool(Attack):
         overshoot: float = 0.02,
         steps: int = 50,
         candidates: int = 10,
+        eps: float | None = None,
         surrogate: str | Mapping[str, Any] | None = None,
         skip_wrong: bool = False,
     ) -> None:
@@ -59,7 +64,9 @@ class DeepFool(Attack):
         check_number("overshoot", overshoot, low=0)
         check_number("steps", steps, low=1, whole=True)
         check_number("candidates", candidates, low=2, whole=True)
-        self._overshoot, self._steps, self._candidates = overshoot, steps, candidates
+        if eps is not None:
+            check_number("eps", eps, above=0, high=1)
+        self._overshoot, self._steps, self._candidates, self._eps = overshoot, steps, candidates, eps
 
     def _attack(self, images: Images, labels: IntArray, random: PerInstance) -> Images:
         import torch  # not before: a plan names attacks, and computes none
@@ -80,7 +87,7 @@ class DeepFool(Attack):
             way[rows] += _to_boundary(logits, gradients)
             moved[rows] = (clean[rows] + (1 + self._overshoot) * way[rows]).clamp(0, 1)
         result: Images = moved.numpy()
-        return result
+        return result if self._eps is None else np.clip(result, *reach(images, self._eps))
 
     def _linearised(self, images: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
         """Return the candidates' logits (images x candidates) and the gradient of each."""

@@ -91,6 +91,7 @@ from farm.api.observation import (
     Observation,
     PooledLayer,
     collect,
+    layer_named,
     plain_name,
     read_only,
 )
@@ -204,6 +205,7 @@ __all__ = [
     "generator",
     "half_way",
     "image_digests",
+    "layer_named",
     "levels_of",
     "missing_for",
     "parameters_of",

@@ -379,7 +379,9 @@ class Batch:
     """Consecutive instances of a stream, with the truth that only the oracle may see.
 
     `episode` numbers the faults that come over a stream with time (-1: outside of any); the last
-    three columns are what faults measured of their change (NaN: nothing).
+    three columns are what faults measured of their change (NaN: nothing). `conditions` are those of
+    `Split.conditions`, the same in all batches of a stream: numbers (NaN: not known),
+    or words ("": not known).
     """
 
     ids: StrArray
@@ -395,6 +397,7 @@ class Batch:
     fault_linf: FloatArray
     fault_l2: FloatArray
     fault_success: FloatArray
+    conditions: Mapping[str, StrArray | FloatArray] = field(default_factory=dict)
     find_objects: InitVar[Callable[[], Objects] | None] = None
     """Says where the objects are, where that is known; only when asked, since few ask."""
 

@@ -52,6 +52,18 @@ class PooledLayer(str):
         return PooledLayer, (self.layer, self.pool)
 
 
+def layer_named(name: str) -> str:
+    """Return the layer that goes by a name: a pooled one where the name says so.
+
+    Examples
+    --------
+    >>> layer_named("max of conv2").layer, type(layer_named("conv2"))
+    ('conv2', <class 'str'>)
+    """
+    pool, between, layer = name.partition(" of ")
+    return PooledLayer(layer, pool) if between and pool in POOLS[:2] else name
+
+
 def plain_name(layer: str) -> str:
     """Return the classifier's own name of a layer, pooled or not."""
     return layer.layer if isinstance(layer, PooledLayer) else layer

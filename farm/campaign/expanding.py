@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from farm import registry
 from farm.api import AUTO, Faultload
 from farm.config.experiment import Experiment, Settings
-from farm.config.specs import NO_FAULT, ClassifierSpec, ComponentSpec
+from farm.config.specs import NO_FAULT, TEST, ClassifierSpec, ComponentSpec
 from farm.errors import ExperimentError, suggestion
 from farm.run.loading import importable
 
@@ -98,7 +98,10 @@ def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
         values = {"workload": workload.spec, "classifier": classifier.spec, "faultload": fault.spec}
         values |= {"monitors": [spec for name, spec in monitors if name not in without[number]]}
         if fault.stream:
-            values["stream"] = {**campaign.stream.model_dump(exclude_unset=True), **fault.stream}
+            # A split that was learned from has no OOD instances, whatever share others have.
+            but = {"ood_share"} if fault.stream.get("split", TEST) != TEST else None
+            shared_stream = campaign.stream.model_dump(exclude_unset=True, exclude=but)
+            values["stream"] = {**shared_stream, **fault.stream}
         if outliers.spec is not None:
             values[LEARNED] = outliers.spec
         if not values["monitors"]:
@@ -147,19 +150,22 @@ def _all_faults(campaign: Campaign, folder: Path | None) -> list[_NamedPart]:
     items = [campaign.faultload or []] if campaign.faultloads is None else campaign.faultloads
     streams: list[_NamedPart] = []
     for item in items:
+        called = next((spec.alias for spec in item if spec.name == NO_FAULT), None)
+        faults = [spec for spec in item if spec.name != NO_FAULT]
         made: Faultload | None = None
         severities: Sequence[float | None] = [None]
-        if len(item) == 1:
-            given = item[0].severity
+        if len(faults) == 1:
+            given = faults[0].severity
             severities = given if isinstance(given, list) else [given]
             if given is None and campaign.severities:
-                made = _make_fault(item[0], folder)
+                made = _make_fault(faults[0], folder)
                 severities = campaign.severities if made.severities else severities
-        last = sorted(item, key=lambda spec: spec.both)  # those of all instances come after the others
-        name = "+".join(_shown("faultload", spec) for spec in last) or campaign.stream.benchmark or NO_FAULT
+        last = sorted(faults, key=lambda spec: spec.both)  # those of all instances come after the others
+        together = "+".join(_shown("faultload", spec) for spec in last)
+        name = together or called or campaign.stream.benchmark or NO_FAULT
         own = next((spec.stream.model_dump(exclude_unset=True) for spec in item if spec.stream), {})
         for severity in severities:
-            specs = [spec.at(severity if len(item) == 1 else spec.severity) for spec in item]
+            specs = [spec.at(severity if len(faults) == 1 else spec.severity) for spec in faults]
             level = specs[0].severity if len(specs) == 1 else None
             streams.append(_NamedPart(name, specs, level, made, own))
     if campaign.severities and not any(one.made and one.made.severities for one in streams):
@@ -186,7 +192,7 @@ def _check_apart(what: str, parts: Sequence[_NamedPart]) -> None:
         if other is one:
             continue
         at = "" if one.severity is None else f" at severity {one.severity:g}"
-        if what == "faultload" and other.spec == one.spec:
+        if what == "faultload" and (other.spec, other.stream) == (one.spec, one.stream):
             raise ExperimentError(f"faultloads: '{one.name}'{at} stands there twice; leave one out")
         raise ExperimentError(f"{what}s: two are called '{one.name}'{at}; give one another name with 'as'")
 

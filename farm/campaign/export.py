@@ -1,7 +1,8 @@
 """All readouts of a campaign, or of one run, in one tidy file: a row an instance and monitor.
 
 Each row has the columns of its instance, and before them those of its cell. An instance's own workload is
-`image_workload` here: an OOD image may be from another one than `workload`, which the cell is about.
+`image_workload` here: an OOD image may be from another one than `workload`, which the cell is about. The
+conditions of any cell are columns of all.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ ALARM = pa.schema(
     }
 )
 SCHEMA = pa.schema([*CELL, *INSTANCE, *ALARM])
+"""The columns; where there are conditions, they are the last ones of the instance."""
 _RENAMED = {"workload": "image_workload"}
 
 
@@ -109,8 +111,9 @@ def export(folder: Path | str, format: str, out: Path | str | None = None) -> Ex
     rows = 0
     temporary = out.with_name(f".{out.name}.unfinished-{os.getpid()}")
     try:
-        with closing(_WRITERS[format](temporary)) as writer:
-            for table in _pieces(_rows(cells, failed)):
+        instance = pa.schema([*INSTANCE, *_conditions(cells)])
+        with closing(_WRITERS[format](temporary, pa.schema([*CELL, *instance, *ALARM]))) as writer:
+            for table in _pieces(_rows(cells, instance, failed)):
                 writer.write_table(_without_formulas(table) if format == "csv" else table)
                 rows += len(table)
         _flush(temporary)
@@ -124,13 +127,30 @@ def export(folder: Path | str, format: str, out: Path | str | None = None) -> Ex
     return Exported(out, rows, len(cells), planned - len(cells), dict(failed))
 
 
-_WRITERS: Mapping[str, Callable[[Path], Any]] = {
-    "parquet": lambda path: pq.ParquetWriter(path, SCHEMA),
-    "csv": lambda path: pa_csv.CSVWriter(path, SCHEMA),
+_WRITERS: Mapping[str, Callable[[Path, pa.Schema], Any]] = {
+    "parquet": pq.ParquetWriter,
+    "csv": pa_csv.CSVWriter,
 }
 
 
-def _rows(cells: Sequence[Path], failed: Counter[str]) -> Iterator[pa.Table]:
+def _conditions(cells: Sequence[Path]) -> Iterator[pa.Field]:
+    """Return the columns of the conditions that some cell has: numbers, or words where it is so in any."""
+    # Not before: they bring pandas along.
+    from farm.store.logs import condition_columns
+    from farm.store.run_tables import INSTANCES, read_schema
+
+    kinds: dict[str, set[pa.DataType]] = {}
+    for path in cells:
+        if not (path / INSTANCES).exists():
+            continue  # which is told where the cell is read
+        schema = read_schema(path / INSTANCES)
+        for column in condition_columns(schema.names).values():
+            kinds.setdefault(column, set()).add(schema.field(column).type)
+    for column, found in kinds.items():
+        yield pa.field(column, pa.float64() if found - {pa.null()} == {pa.float64()} else pa.string())
+
+
+def _rows(cells: Sequence[Path], instance: pa.Schema, failed: Counter[str]) -> Iterator[pa.Table]:
     """Return the rows of each cell, monitor after monitor, and count the monitors that have none."""
     # Not before: they bring pandas along.
     from farm.store.readouts import checked_record
@@ -141,7 +161,7 @@ def _rows(cells: Sequence[Path], failed: Counter[str]) -> Iterator[pa.Table]:
         failed.update(one["name"] for one in run.get("monitors") or () if one.get("failure"))
         table = read_columns(path / INSTANCES)
         positions = table["position"]
-        instances = _columns(table.rename_columns([_RENAMED.get(n, n) for n in table.column_names]), INSTANCE)
+        instances = _columns(table.rename_columns([_RENAMED.get(n, n) for n in table.column_names]), instance)
         alarms = read_columns(path / ALARMS)
         about = _about(path, run)
         for monitor in pc.unique(alarms["monitor"]).to_pylist():
@@ -151,7 +171,8 @@ def _rows(cells: Sequence[Path], failed: Counter[str]) -> Iterator[pa.Table]:
                 raise DataError(f"{path}: alarms on no instance; `farm verify {path}` tells which")
             same = [pa.repeat(pa.scalar(about[field.name], field.type), len(said)) for field in CELL]
             columns = [column.take(places) for column in instances]
-            yield pa.table([*same, *columns, *_columns(said, ALARM)], schema=SCHEMA)
+            schema = pa.schema([*CELL, *instance, *ALARM])
+            yield pa.table([*same, *columns, *_columns(said, ALARM)], schema=schema)
 
 
 def _about(path: Path, run: Mapping[str, Any]) -> dict[str, Any]:

@@ -119,6 +119,7 @@ class KeyMaker:
             "ood_share": stream.ood_share,
             "length": stream.length,
             "frame_rate": stream.frame_rate,
+            "split": stream.split,
             "benchmark": None if stream.benchmark is None else self._benchmark(stream.benchmark),
             "seed": experiment.seed,
             "batch_size": experiment.batch_size,

@@ -307,7 +307,8 @@ def _distinct(experiments: Iterable[Experiment]) -> Iterator[Experiment]:
     for experiment in experiments:
         around = (experiment.classifier, experiment.calibration, experiment.policy, experiment.fallback)
         faults = [fault for fault in experiment.faultload if new(fault)]
-        monitors = [monitor for monitor in experiment.monitors if new(monitor, *around)]
+        # Which monitors may watch is a matter of the stream's split.
+        monitors = [one for one in experiment.monitors if new(one, *around, experiment.stream)]
         others = [new(part, *around) for part in (experiment.workload, experiment.stream.order)]
         if faults or monitors or any(others):
             yield experiment.model_copy(update={"faultload": faults, "monitors": monitors})

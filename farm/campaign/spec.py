@@ -27,6 +27,7 @@ from farm.config.specs import (
     ClassifierSpec,
     ComponentSpec,
     FaultSpec,
+    SplitName,
     Strict,
     ValidationFaultSpec,
     as_faults,
@@ -98,6 +99,7 @@ class OwnStreamSpec(Strict):
 
     ood_share: float | None = None
     length: int | None = Field(default=None, ge=1)
+    split: SplitName = "test"
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -109,11 +111,19 @@ class OwnStreamSpec(Strict):
 class FaultloadSpec(FaultSpec):
     """A fault as a campaign has it: at one severity, or at each of a list, which makes a cell each.
 
-    `stream` is what its cells have otherwise than the campaign's stream: their share of OOD, their length.
+    `stream` is what its cells have otherwise than the campaign's stream: their share of OOD, their length,
+    their split. `none` is no fault: a stream of its own, with a name of its own.
     """
 
     severity: Annotated[Any, AfterValidator(_severity)] = None
     stream: OwnStreamSpec | None = None
+
+    @model_validator(mode="after")
+    def _none_says_nothing(self) -> Self:
+        said = self.model_fields_set - {"name", "alias", "stream"} | set(self.parameters)
+        if self.name == NO_FAULT and said:
+            raise ValueError(f"'{NO_FAULT}' is no fault, which has no '{min(said)}'; leave it out")
+        return self
 
     def at(self, severity: float | None) -> FaultSpec:
         """Return it at one severity."""
@@ -140,11 +150,21 @@ def _one_severity_each(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
     return faults
 
 
+def _none_alone(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
+    others = [fault.name for fault in faults if fault.name != NO_FAULT]
+    if others and len(others) < len(faults):
+        raise ValueError(
+            f"'{NO_FAULT}' is no fault, and stands in one stream with '{others[0]}'; leave one out"
+        )
+    return faults
+
+
 Streamed = Annotated[
     list[FaultloadSpec],
     BeforeValidator(as_faults),
     AfterValidator(_one_severity_each),
     AfterValidator(_one_stream_at_most),
+    AfterValidator(_none_alone),
 ]
 """The faults of one stream: one or several; empty where there are ID instances alone."""
 

@@ -15,10 +15,9 @@ from farm.commands.loading import loaded
 from farm.errors import ExperimentError
 from farm.judging import JudgedRun
 from farm.judging.classifier_check import classifier_warnings
-from farm.judging.readouts import is_large, judged_records
+from farm.judging.readouts import is_large, judged_folders, judged_records
 from farm.protocols import protocol_of
 from farm.report.tables import render
-from farm.store.campaign_folder import run_folders
 from farm.store.files import check_free
 from farm.store.readouts import Readouts
 
@@ -130,7 +129,7 @@ def judge(options: argparse.Namespace) -> int:
     reference = _reference(options.reference) if options.reference else None
     records: list[dict[str, Any]] = []
     signs = []
-    for place in run_folders(options.readouts):
+    for place in judged_folders(options.readouts):
         if reference is None and not options.by and is_large(place):
             records += judged_records(place)
             continue

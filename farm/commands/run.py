@@ -56,6 +56,7 @@ def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     # It brings torch along, which campaigns leave to their workers.
     from farm.commands.results import print_answers, print_records
     from farm.commands.run_report import RunReport, next_commands
+    from farm.judging.notes import why_not_judged
     from farm.run.execution import run_experiment
     from farm.run.rehearsal import rehearse
     from farm.store.timing import spent
@@ -81,7 +82,10 @@ def _run(options: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     failures = [m["failure"] for m in readouts.run["monitors"] if m["failure"]]
     record: dict[str, Any] = {"folder": str(out)}
     report = None
-    if not options.readouts_only:
+    why_not = why_not_judged(readouts.run)
+    if why_not:
+        print(f"Nobody is judged by this run: {why_not}.")
+    elif not options.readouts_only:
         report = RunReport.of(readouts, out)
         record |= report.as_json()
         if options.format == "table":

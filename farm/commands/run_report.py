@@ -12,8 +12,8 @@ from farm.comparing.sets import judged_runs, sets_of
 from farm.gate.answer import Answer, answers, plain_confidence
 from farm.judging import JudgedRun, Record
 from farm.judging.classifier_check import classifier_warnings
-from farm.judging.readouts import IN_MEMORY, alarm_rows, load_runs
-from farm.store.campaign_folder import run_folders
+from farm.judging.notes import why_not_judged
+from farm.judging.readouts import IN_MEMORY, alarm_rows, judged_folders, load_runs
 from farm.store.readouts import Readouts
 
 
@@ -44,12 +44,14 @@ class RunReport:
 
 
 def answers_of(campaign: Path) -> tuple[list[Answer], str | None]:
-    """Return the answers over a campaign's finished cells, or why there are none: too much to be read now."""
-    rows = sum(map(alarm_rows, run_folders([campaign])))
+    """Return the answers over a campaign's finished cells, or why there are none."""
+    rows = sum(map(alarm_rows, judged_folders([campaign])))
     if rows > IN_MEMORY:
         compare = f"`farm compare {shlex.quote(str(campaign))} --by category`"
         return [], f"{compare} tells which monitor helps: {rows:,} alarms take a while to read."
     runs = load_runs([campaign])
+    if why_not := why_not_judged(runs[0].run):  # then there are no others
+        return [], f"Nobody is judged by these runs: {why_not}."
     confidence = plain_confidence(run.run for run in runs)
     return answers(sets_of(judged_runs(runs, needed=())), confidence=confidence), None
 
@@ -57,6 +59,9 @@ def answers_of(campaign: Path) -> tuple[list[Answer], str | None]:
 def next_commands(readouts: Readouts, folder: Path, report: RunReport | None) -> Iterator[tuple[str, str]]:
     """Return commands for what to ask next, of what there is in this run, and what they tell."""
     run = shlex.quote(str(folder))
+    if why_not_judged(readouts.run):
+        yield f"farm export {run} --format csv", "all readouts in one file"
+        return
     if report is None:
         yield f"farm judge {run}", "what the monitors are worth"
         return

@@ -17,6 +17,7 @@ from farm.api.context import MOST_THREADS
 from farm.config.explaining import explain
 from farm.config.files import CAMPAIGN_KEYS, EXPERIMENTS, PLURALS, Written, listed, with_scenario
 from farm.config.specs import (
+    TEST,
     CalibrationSpec,
     ClassifierSpec,
     ComponentSpec,
@@ -69,8 +70,9 @@ class Settings(Strict):
 
     `policy` is what follows an alarm, `fallback` what takes a cancelled decision's place: `none`, `last`, or
     a second classifier by name. A monitor may have its own. `pictures` are how many images are kept of each
-    monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all. With
-    `occlusion`, heat maps of some instances are made.
+    monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all.
+    `layers` are kept in the readouts; maps come whole, or with one value a channel as `max of conv2` or
+    `mean of conv2`. With `occlusion`, heat maps of some instances are made.
     """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -99,6 +101,11 @@ class Settings(Strict):
                 raise ValueError("monitors: 'oracle' is computed when judging; take it out of the list")
         return self
 
+    @property
+    def observed_layers(self) -> tuple[str, ...]:
+        """The layers that readouts keep, as a classifier is asked for them."""
+        return tuple(map(api.layer_named, self.layers))
+
 
 class Experiment(Settings):
     """One workload, one classifier, one stream, and the monitors that are compared on it.
@@ -116,6 +123,10 @@ class Experiment(Settings):
     def _one_stream(self) -> Self:
         if self.faultload and self.stream.benchmark:
             raise ValueError("stream.benchmark brings its own faults; take faultload out, or benchmark")
+        if self.faultload and self.stream.split != TEST:
+            raise ValueError(
+                f"stream.split is '{self.stream.split}', which takes no faultload; take one of them out"
+            )
         return self
 
 

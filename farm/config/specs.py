@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,11 @@ from farm.errors import ExperimentError
 
 NO_FAULT = "none"
 """What experiments call a stream without faults."""
+
+
+SplitName = Literal["test", "train", "validation"]
+TEST, TAUGHT = "test", ("train", "validation")
+"""The split that everybody is judged by, and those that were learned from."""
 
 
 class Strict(BaseModel):
@@ -178,13 +183,17 @@ class OrderSpec(ComponentSpec):
 
 
 class StreamSpec(Strict):
-    """What the stream is made of; or a benchmark set that was written to disk."""
+    """What the stream is made of; or a benchmark set that was written to disk.
+
+    With another `split` than test it has the ID instances of that, and judges nobody.
+    """
 
     order: OrderSpec = Field(default=OrderSpec(name="shuffled"), strict=False)
     ood_share: float | None = None
     length: Annotated[Any, AfterValidator(_length)] = None
     frame_rate: float | None = Field(default=None, gt=0)
     benchmark: str | None = None
+    split: SplitName = "test"
 
     @model_serializer(mode="wrap")
     def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -194,6 +203,8 @@ class StreamSpec(Strict):
         values: dict[str, Any] = handler(self)
         if self.frame_rate is None:
             values.pop("frame_rate", None)
+        if self.split == TEST:
+            values.pop("split", None)
         return values
 
     @model_validator(mode="after")
@@ -201,6 +212,17 @@ class StreamSpec(Strict):
         if self.benchmark and (unused := sorted(self.model_fields_set - {"benchmark"})):
             raise ValueError(f"'{unused[0]}' has no effect beside benchmark, which is a stream already")
         timed = self.order.name not in ORDERS
+        if self.split != TEST:
+            if timed:
+                raise ValueError(
+                    f"split is '{self.split}', which makes no stream with time; expected order shuffled or "
+                    f"sequential, not '{self.order.name}'"
+                )
+            if self.ood_share is not None:
+                raise ValueError(
+                    f"'ood_share' has no effect on split '{self.split}', of which there are ID instances "
+                    "alone; leave it out"
+                )
         if timed and self.ood_share is not None:
             raise ValueError("'ood_share' has no effect on a stream with time; give its order a share")
         if self.length == "endless" and not timed:

@@ -21,7 +21,7 @@ from farm.judging.record import Record, plain
 from farm.measures import Bounded
 from farm.measures.measure import share
 from farm.statistics.by_track import shares_by_track
-from farm.store.logs import CONDITION
+from farm.store.logs import CONDITION, condition_columns
 from farm.store.readouts import Readouts
 
 LEVEL = 0.95
@@ -52,8 +52,8 @@ def alarm_records(
     readouts
         A run, or a log.
     by
-        What parts are by: `class` (as predicted), `time`, what is told of faults, or a condition that was
-        read with the log.
+        What parts are by: `class` (as predicted), `time`, what is told of faults, or a condition in which
+        instances of a run were taken, or that was read with the log.
     reference
         What scores and alarms are held against.
 
@@ -182,13 +182,15 @@ def _by_condition(readouts: Readouts, name: str) -> Iterator[tuple[str | None, I
     column = name if name in FAULTS else CONDITION.format(name)
     if column not in readouts.instances:
         where = readouts.run.get("folder") or "the run"
-        known = [*PARTS, *FAULTS, *(readouts.run.get("log") or {}).get("ignored_columns", ())]
+        known = [*PARTS, *FAULTS, *condition_columns(readouts.instances.columns)]
+        known += (readouts.run.get("log") or {}).get("ignored_columns", ())
         raise ExperimentError(f"--by '{name}' is no column of {where}; {suggestion(name, known)}")
     codes, values = pd.factorize(readouts.instances[column], sort=True)
     if len(values) > MOST_VALUES:
         raise ExperimentError(
             f"--by '{name}': there are {len(values)} values, such as '{values[0]}'; expected at most "
-            f"{MOST_VALUES}, as a condition has: group them in a column of their own"
+            f"{MOST_VALUES}, as a condition has: group them in a column of their own, of the log or of the "
+            "workload's index"
         )
     for code, value in enumerate(values.tolist()):
         yield str(value), np.flatnonzero(codes == code)

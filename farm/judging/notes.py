@@ -28,6 +28,21 @@ class Noted:
     fallback: str | None
 
 
+def why_not_judged(run: Mapping[str, Any]) -> str | None:
+    """Say why nobody is judged by a run, if so: what was learned from shows nothing of who learned.
+
+    Examples
+    --------
+    >>> why_not_judged({"stream": {"split": "train"}})
+    'its stream is training data, which shows nothing of a classifier or monitor that learned from it'
+    """
+    split = (run.get("stream") or {}).get("split")
+    if split is None:
+        return None
+    data = "training" if split == "train" else split
+    return f"its stream is {data} data, which shows nothing of a classifier or monitor that learned from it"
+
+
 def failures(run: Mapping[str, Any]) -> list[str]:
     """Name the monitors that failed by the run's own account."""
     return [str(note["name"]) for note in run.get("monitors") or () if note.get("failure")]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from farm.api import check_regular
+from farm.errors import DataError
 from farm.judging import judge as judge_tables
 from farm.judging.by_parts import judge_folder
+from farm.judging.notes import why_not_judged
 from farm.judging.record import Record
 from farm.store.campaign_folder import run_folders
 from farm.store.readouts import Readouts
+from farm.store.records import read_record
+from farm.store.run_form import SCHEMA, RunForm
 
 IN_MEMORY = 10_000_000
 """Rows of alarms up to which a folder is judged at once; more are judged part by part."""
@@ -37,7 +42,7 @@ def judged_records(*readouts: Readouts | Path | str) -> list[Record]:
     """
     found: list[Record] = []
     for given in readouts:
-        for place in [given] if isinstance(given, Readouts) else run_folders([given]):
+        for place in [given] if isinstance(given, Readouts) else judged_folders([given]):
             if not isinstance(place, Readouts) and is_large(place):
                 found += judge_folder(place)
                 continue
@@ -67,5 +72,26 @@ def load_run(folder: Path | str, conditions: Sequence[str] = ()) -> Readouts:
 
 
 def load_runs(paths: Iterable[Path | str], conditions: Sequence[str] = ()) -> list[Readouts]:
-    """Return the readouts of runs' folders and of logs, in the place of a campaign's those of its cells."""
-    return [load_run(folder, conditions) for folder in run_folders(paths)]
+    """Return the readouts of what is to be judged of runs, campaigns and logs."""
+    return [load_run(folder, conditions) for folder in judged_folders(paths)]
+
+
+def judged_folders(paths: Iterable[Path | str]) -> list[Path]:
+    """Put in the place of each campaign's folder those of its finished cells by which somebody is judged.
+
+    Where it has none of these, all are there, and whoever judges one says why it cannot.
+    """
+    found: list[Path] = []
+    for path in paths:
+        folders = run_folders([path])
+        found += [one for one in folders if not _is_left_out(one)] or folders
+    return found
+
+
+def _is_left_out(folder: Path) -> bool:
+    """Whether nobody is judged by a run; what cannot be read is told where it is loaded."""
+    with suppress(DataError, OSError):
+        return (
+            folder.is_dir() and why_not_judged(read_record(folder / "run.json", SCHEMA, RunForm)) is not None
+        )
+    return False

@@ -16,7 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, StrArray
-from farm.judging.notes import failures, number_of_classes
+from farm.errors import DataError
+from farm.judging.notes import failures, number_of_classes, why_not_judged
 from farm.judging.verdicts import Truth, Verdicts, decisions, truth, verdicts
 from farm.measures.oracle import ORACLE, OutcomeCodes, outcomes
 from farm.measures.parts import Partition, partition
@@ -150,6 +151,9 @@ class VerdictTable(Truth):
         >>> table.said["odin"].alarm.tolist(), table.take(table.is_ood).said["odin"].right.tolist()
         ([False, True], [False])
         """
+        if why_not := why_not_judged(run):
+            where = f"{run['folder']}: " if run.get("folder") else ""
+            raise DataError(f"{where}{why_not}; expected a run on test data: leave this one out")
         failed = failures(run)
         if failed:
             alarms = alarms[~alarms["monitor"].isin(failed)]

@@ -16,10 +16,12 @@ from farm.api import (
     FAULT_MEASURES,
     JSON,
     Batch,
+    FloatArray,
     Images,
     IntArray,
     Objects,
     Split,
+    StrArray,
     Stream,
     Workload,
     check_choice,
@@ -32,6 +34,7 @@ from farm.run.sources import check_not_taught, check_positions, check_unseen
 from farm.run.streams import cut, together
 from farm.store.files import check_files, file_digest, json_digest, new_folder, write_json
 from farm.store.images import STORES
+from farm.store.logs import CONDITION, condition_columns
 from farm.store.plain_arrays import mapped_npy, write_npy
 from farm.store.records import Form, read_record
 from farm.store.run_tables import read_frame
@@ -63,6 +66,7 @@ def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_
     def pictures() -> Iterator[Images]:
         for batch in stream.batches(batch_size):
             values = {name: getattr(batch, name) for name in _COLUMNS}
+            values |= {CONDITION.format(name): column for name, column in batch.conditions.items()}
             if (objects := batch.objects) is not None:
                 values |= {_LOST: objects.lost}
                 if objects.boxes is not None:
@@ -117,6 +121,13 @@ def _checked(index: pd.DataFrame, folder: Path) -> pd.DataFrame:
     return index
 
 
+def _condition(column: pd.Series[Any]) -> StrArray | FloatArray:
+    """Return a condition as a stream has it: numbers, or words."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64)
+    return column.fillna("").to_numpy(dtype=object).astype(str)
+
+
 class StoredStream:
     """A benchmark set read from disk; images stay there until they are streamed."""
 
@@ -129,6 +140,7 @@ class StoredStream:
         self._store = STORES[record["images"]]
         self._index = _checked(read_frame(folder / "index.parquet"), folder).sort_values("order")
         check_files(folder, listed, self._store.files(len(self._index)))
+        self._conditions = condition_columns(self._index.columns)
         self._classes, self._record = tuple(record["classes"]), record
         self._folder = folder
         labels = self._index["labels"].to_numpy()
@@ -182,6 +194,7 @@ class StoredStream:
             episode=rows["episode"].to_numpy(dtype=np.int64),
             **{name: rows[name].to_numpy(dtype=np.float64) for name in _MEASURED},
             **text,
+            conditions={name: _condition(rows[column]) for name, column in self._conditions.items()},
             find_objects=partial(self._objects, rows) if _LOST in rows else None,
         )
 

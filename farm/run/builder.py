@@ -40,6 +40,7 @@ from farm.registry import Kind
 from farm.run.fallback import NAMES, NONE, the_same
 from farm.run.faults import DRIFT
 from farm.run.schedules import check_acting
+from farm.run.taught import check_yardsticks
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -156,6 +157,7 @@ def attempt(
         made(f"monitors.{number}", planned_monitor, spec, experiment, classifier, fallback or NONE, context)
         for number, spec in enumerate(experiment.monitors)
     ]
+    made("stream.split", check_yardsticks, experiment.stream.split, [one.monitor for one in monitors if one])
     outliers = None
     if experiment.validation_fault is not None:
         outliers = made("validation_fault", planned_validation_fault, experiment.validation_fault)

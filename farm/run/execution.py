@@ -25,6 +25,7 @@ from farm.api import (
     Schedule,
     Stream,
     Workload,
+    plain_name,
 )
 from farm.config.experiment import NO_PICTURES, Experiment, resolved
 from farm.run.benchmark_set import StoredStream
@@ -63,7 +64,7 @@ class Assembled:
             self.monitors,
             self.workload,
             batch_size=self.experiment.batch_size,
-            layers=self.experiment.layers,
+            layers=self.experiment.observed_layers,
             policies=self.policies,
             fallbacks=self.fallbacks,
             failures=self.failures,
@@ -133,7 +134,7 @@ def assemble(
     given = bed.given(classifier, learns_from is not None)
     wanted = [monitor for monitor in monitors if monitor.name not in (excluded or {})]
     left_out = unmet(wanted, classifier, given)
-    classifier.resolve(Needs(layers=tuple(experiment.layers)), "the key 'layers'")
+    check_layers(experiment, classifier)
     if excluded is None:
         check_some_run(monitors, left_out)
     stream = stream_of(experiment, components, bed, workload, classifier)
@@ -152,7 +153,9 @@ def assemble(
     if engine := experiment.classifier.engine:
         lacking = unmet(monitors, classifier, given)
         watching = [monitor for monitor in monitors if monitor.name not in lacking]
-        classifier = bed.on_engine(classifier, workload, watching, engine=engine, layers=experiment.layers)
+        classifier = bed.on_engine(
+            classifier, workload, watching, engine=engine, layers=experiment.observed_layers
+        )
     rules = {one.name: one.calibration for one in planned}
     check_rules(rules, learns_from is not None)
     outliers = None
@@ -175,6 +178,12 @@ def assemble(
         failures=left_out | bed.fit_all(fitted, classifier, workload, rules, outliers),
         record=record,
     )
+
+
+def check_layers(experiment: Experiment, classifier: Classifier) -> None:
+    """Raise where the classifier has not all layers that readouts are to keep."""
+    needs = Needs(layers=tuple(map(plain_name, experiment.observed_layers)))
+    classifier.resolve(needs, "the key 'layers'")
 
 
 def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:
@@ -242,4 +251,5 @@ def stream_of(
         ood_share=asked.ood_share,
         length=length,
         frame_rate=asked.frame_rate,
+        split=asked.split,
     )

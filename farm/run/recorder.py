@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from farm import registry
-from farm.api import FAULT_MEASURES, NO_ANSWER, VALIDATION_FAULT, Monitor, Workload
+from farm.api import FAULT_MEASURES, NO_ANSWER, VALIDATION_FAULT, Monitor, Workload, plain_name
 from farm.errors import one_line, pass_on_ctrl_c
 from farm.measures.calibration import brier_of, sums_of_squares
 from farm.run.data_card import data_card
 from farm.run.system import Step, SystemUnderTest
 from farm.store import provenance
 from farm.store.full_disk import stop_where_full
+from farm.store.logs import CONDITION
 from farm.store.readouts import Readouts
 
 _MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
@@ -90,6 +91,7 @@ class Recorder:
         self._instances = _Columns(_INSTANCE_TYPES)
         self._alarms = {name: _Columns(_ALARM_TYPES, monitor=name) for name in monitors}
         self._layers: dict[str, list[np.ndarray]] = {layer: [] for layer in layers}
+        self._conditions: dict[str, list[np.ndarray]] = {}
         self._n = 0
         self.close_predictions = 0
         """Instances whose two likeliest classes are so close that another machine may swap them."""
@@ -133,13 +135,18 @@ class Recorder:
                 decision=decision.decided,
                 monitor_time_us=decision.nanoseconds / 1e3 / n,
             )
+        for condition, values in batch.conditions.items():
+            self._conditions.setdefault(CONDITION.format(condition), []).append(values)
         for layer, parts in self._layers.items():
-            parts.append(seen.activations[layer])
+            # One without places goes by its plain name, however it was to be pooled.
+            parts.append(seen.activations[layer if layer in seen.activations else plain_name(layer)])
 
     def readouts(self, failed: Iterable[str] = ()) -> Readouts:
         """Put everything together; a monitor that failed half-way leaves no half of its rows."""
-        instances = self._instances.frame()
-        for column in ("category", "faultload"):
+        conditions = {column: np.concatenate(parts) for column, parts in self._conditions.items()}
+        instances = self._instances.frame().assign(**conditions)
+        words = [column for column, values in conditions.items() if values.dtype.kind == "U"]
+        for column in ("category", "faultload", *words):
             instances[column] = instances[column].where(instances[column] != "", None)
         known = instances["label_probability"].where(instances["label"] != NO_ANSWER)
         instances["label_probability"] = known

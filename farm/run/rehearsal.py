@@ -10,11 +10,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from farm.api import Cache, Classifier, ModelSource, Needs, Progress, Stream, Workload
+from farm.api import Cache, Classifier, ModelSource, Progress, Stream, Workload
 from farm.config.experiment import Experiment
 from farm.errors import ComponentFailure, ExperimentError
 from farm.run.builder import BuildMistakes, Components, build
-from farm.run.execution import NoClassifier, stream_of
+from farm.run.execution import NoClassifier, check_layers, stream_of
 from farm.run.fallback import check_second
 from farm.run.fitting import batch_size, kept_in, union_of_layers
 from farm.run.loading import importable
@@ -125,8 +125,7 @@ class _Rehearsal:
         }
 
     def _check_monitors(self, classifier: Classifier) -> None:
-        layers = Needs(layers=tuple(self._experiment.layers))
-        _made(self._mistakes, "layers", classifier.resolve, layers, "the key 'layers'")
+        _made(self._mistakes, "layers", check_layers, self._experiment, classifier)
         monitors = [one.monitor for one in self._components.monitors]
         learns_from = self._components.validation_fault
         model = self._components.classifier

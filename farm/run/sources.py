@@ -29,6 +29,7 @@ from farm.api import (
     levels_of,
 )
 from farm.errors import DataError, ExperimentError
+from farm.run.conditions import Kind, condition_of, kinds_of
 from farm.run.faults import Fault, Generated, generate
 from farm.run.following import Origin, Step, followed
 from farm.run.rows import Rows
@@ -189,6 +190,7 @@ class Sources:
             track=made.track,
             workload=made.workload,
             episode=rows.episode,
+            conditions=made.conditions,
             **{f"fault_{name}": values for name, values in made.measured.items()},
             find_objects=partial(self._find_objects, rows, made.steps) if any(self._known) else None,
         )
@@ -223,6 +225,10 @@ class Sources:
             category=np.full(n, ""),
             faultload=np.full(n, ""),
             severity=np.full(n, np.nan),
+            conditions={
+                name: _in_places((one.rows, condition_of(one, name, kind)) for one in origins)
+                for name, kind in self._conditions.items()
+            },
             measured={name: np.full(n, np.nan) for name in FAULT_MEASURES},
         )
 
@@ -244,8 +250,18 @@ class Sources:
     @cached_property
     def _known(self) -> tuple[bool, bool]:
         """Whether any instance may have a box, and a mask."""
-        splits = [self.workload.test, *(fault.targets.split for fault in self.faults)]
+        splits = self._splits
         return any(one.boxes is not None for one in splits), any(one.masks is not None for one in splits)
+
+    @cached_property
+    def _conditions(self) -> Mapping[str, Kind]:
+        """The conditions that any instance may have."""
+        return kinds_of(self._splits)
+
+    @property
+    def _splits(self) -> Sequence[Split]:
+        """Where instances may come from."""
+        return [self.workload.test, *(fault.targets.split for fault in self.faults)]
 
     def _act(self, number: int, at: IntArray, column: int, rows: Rows, made: _Made) -> Images:
         """Let one fault act upon some of the instances, and return their images."""
@@ -322,6 +338,8 @@ class _Made:
     category: StrArray
     faultload: StrArray
     severity: FloatArray
+    conditions: Mapping[str, StrArray | FloatArray]
+    """No fault changes them: they are those in which the picture was taken."""
     measured: Mapping[str, FloatArray]
     steps: list[Step] = field(default_factory=list)
     """What faults did, in their order."""

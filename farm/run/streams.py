@@ -28,7 +28,7 @@ from farm.run.sources import Sources, check_positions
 
 TOGETHER = 64
 """At most so many images are read and faulted at once where batches are smaller."""
-_COLUMNS = tuple(column.name for column in fields(Batch))
+_COLUMNS = tuple(column.name for column in fields(Batch) if column.name != "conditions")
 
 
 class FromSources:
@@ -191,7 +191,11 @@ def cut(batch: Batch, size: int) -> Iterator[Batch]:
     for start in range(0, len(batch), size):
         part = slice(start, start + size)
         find = None if batch.__dict__["find_objects"] is None else partial(_objects, batch, part)
-        yield Batch(**{name: values[part] for name, values in whole.items()}, find_objects=find)
+        yield Batch(
+            **{name: values[part] for name, values in whole.items()},
+            conditions={name: values[part] for name, values in batch.conditions.items()},
+            find_objects=find,
+        )
 
 
 def _objects(batch: Batch, part: slice) -> Objects:

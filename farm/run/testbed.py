@@ -52,6 +52,7 @@ from farm.config.experiment import (
     OrderSpec,
     rule_for,
 )
+from farm.config.specs import TEST
 from farm.errors import ComponentFailure, ExperimentError, FarmError, one_line, pass_on_ctrl_c, suggestion
 from farm.registry import Kind
 from farm.run.builder import (
@@ -76,6 +77,7 @@ from farm.run.recorder import Recorder, cannot_tell, run_record
 from farm.run.shared import CallObserver, Recent
 from farm.run.streams import BenchmarkStream
 from farm.run.system import SystemUnderTest
+from farm.run.taught import TaughtStream, check_yardsticks
 from farm.run.timed import TimedStream
 from farm.store.cache import DiskCache
 from farm.store.component_cache import ComponentCache, load_workload
@@ -209,10 +211,10 @@ class Testbed:
         source = self.source_of(classifier)
         split, cache = workload.validation, NoCache() if source is None else self._cache_of(source, workload)
         looked_at = np.linspace(0, len(split) - 1, min(batch_size(split), len(split))).astype(np.int64)
-        wanted = [plain_name(layer) for layer in union_of_layers(monitors)]
+        wanted = list(map(plain_name, [*union_of_layers(monitors), *layers]))
         with limited_threads(self.context.threads):
             images = split.images.read(looked_at)
-            found = classifier.on_engine(engine, [*wanted, *layers], images, cache)
+            found = classifier.on_engine(engine, wanted, images, cache)
         if found.engine.reason:
             self.progress.note(f"classifier '{classifier.name}' runs eager: {found.engine.reason}")
         if source is not None:
@@ -363,22 +365,28 @@ class Testbed:
         ood_share: float | None = None,
         length: int | None = None,
         frame_rate: float | None = None,
+        split: str = TEST,
     ) -> BenchmarkStream | TimedStream:
         """Make a stream of ID test instances and, with faultloads, of OOD ones.
 
         `order` is `shuffled`, `sequential`, or a schedule such as `{"name": "onset", "at": 500}`: then the
         stream has time, and no end where no length is given. A faultload's mapping may say its `severity`,
-        its `share` of the OOD instances, and `both` where it changes ID and OOD instances alike.
+        its `share` of the OOD instances, and `both` where it changes ID and OOD instances alike. With another
+        `split` than `test` there are the ID instances of that, without faults and without time.
         """
         named: Sequence[Any] = []
         if faultload is not None:
             single = isinstance(faultload, str | Mapping | Faultload | FaultSpec | PlannedFault)
             named = [faultload] if single else cast(Sequence[Any], faultload)
         planned = [planned_fault(one, severity) for one in named]
-        faults = [self._fault(one, workload, classifier) for one in planned if not one.both]
-        everywhere = [self._fault(one, workload, classifier) for one in planned if one.both]
         schedule = order if isinstance(order, Schedule) else make_order(order)
         seed = self.context.seed
+        if split != TEST and (planned or isinstance(schedule, Schedule) or ood_share is not None):
+            raise ExperimentError(
+                f"stream.split is '{split}', which takes no faultload, ood_share or order with time"
+            )
+        faults = [self._fault(one, workload, classifier) for one in planned if not one.both]
+        everywhere = [self._fault(one, workload, classifier) for one in planned if one.both]
         if isinstance(schedule, Schedule):
             once: dict[str, Fault] = {}  # what several intervals name is one fault
             for one in (one for interval in schedule.intervals for one in interval.faults):
@@ -396,14 +404,18 @@ class Testbed:
             )
         if frame_rate is not None:
             raise ExperimentError(f"stream.frame_rate is {frame_rate:g}, but a {schedule} stream has no time")
-        made = BenchmarkStream(
-            workload,
-            *faults,
-            everywhere=everywhere,
-            order=schedule,
-            ood_share=ood_share,
-            length=length,
-            seed=seed,
+        made = (
+            TaughtStream(workload, split, order=schedule, length=length, seed=seed)
+            if split != TEST
+            else BenchmarkStream(
+                workload,
+                *faults,
+                everywhere=everywhere,
+                order=schedule,
+                ood_share=ood_share,
+                length=length,
+                seed=seed,
+            )
         )
         if made.shortened:
             self.progress.note(made.shortened)
@@ -473,6 +485,7 @@ class Testbed:
         if occlusion is not None:
             positions(workload.shape[1:], occlusion)
         stream.guard(workload)
+        check_yardsticks(str(stream.provenance.get("split", TEST)), monitors)
         length = finite_length(stream)
         names = [m.name for m in monitors]
         for name in (*(policies or {}), *(fallbacks or {})):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,6 +74,18 @@ class Log(NamedTuple):
     instances: pd.DataFrame
     alarms: pd.DataFrame
     run: dict[str, Any]
+
+
+def condition_columns(columns: Iterable[str]) -> dict[str, str]:
+    """Return those of the columns that tell conditions, by the conditions' names.
+
+    Examples
+    --------
+    >>> condition_columns(["severity", "condition weather"])
+    {'weather': 'condition weather'}
+    """
+    before, _ = CONDITION.split("{}")
+    return {name.removeprefix(before): name for name in columns if name.startswith(before)}
 
 
 def read_log(path: Path | str, conditions: Sequence[str] = (), *, to_judge: bool = False) -> Log:

@@ -72,8 +72,8 @@ class Readouts:
         """Read a run's folder, checking that it is complete and unchanged; or a log (CSV or Parquet).
 
         To judge, alarms need no ids of instances, and their monitors are categories: half the memory; and
-        pictures and heat maps are left out. Of a log, `conditions` are other columns to read
-        (`farm.store.logs.CONDITION` tells what they are called).
+        pictures and heat maps are left out. A run has all conditions in which its instances were taken; of a
+        log, `conditions` are other columns to read (`farm.store.logs.CONDITION` tells what they are called).
         """
         folder = Path(folder)
         if not folder.is_dir():

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from farm.errors import DataError
+from farm.store.logs import condition_columns
 from farm.store.parquet_table import told_parquet
 
 INSTANCES, ALARMS = "instances.parquet", "alarms.parquet"
@@ -35,6 +36,8 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _rule(column: str) -> tuple[Callable[[pa.DataType], bool], str]:
+    if condition_columns([column]):
+        return _is_plain, "text or numbers"  # whatever the condition is called
     if column in _WHOLE:
         return _is_number, "whole numbers"
     if column in _TRUE_OR_FALSE:
@@ -44,11 +47,16 @@ def _rule(column: str) -> tuple[Callable[[pa.DataType], bool], str]:
     return _is_plain, "text or numbers"
 
 
+def read_schema(path: Path) -> pa.Schema:
+    """Return the columns of a run's table, with their types."""
+    with told_parquet(path):
+        return pq.read_schema(path)
+
+
 def check_columns(path: Path) -> list[str]:
     """Return the columns of a run's table, checking that each is of its type, and that none is missing."""
-    with told_parquet(path):
-        schema = pq.read_schema(path)
-        names: list[str] = schema.names
+    schema = read_schema(path)
+    names: list[str] = schema.names
     for name in names:
         if names.count(name) > 1:
             raise DataError(f"{path}: column '{name}' occurs twice; expected distinct names")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -128,6 +129,56 @@ def test_a_campaign_that_is_too_large_to_be_read_at_once_says_what_answers(
     monkeypatch.setattr("farm.commands.run_report.IN_MEMORY", 10)
     assert main(["run", str(done), "--out", "out"]) == 0
     same_text(capsys.readouterr().out.partition("\n\n")[0])
+
+
+LOOKED_AT = {"name": "none", "as": "training-data", "stream": {"split": "train"}}
+
+
+def test_cells_of_training_data_stand_beside_others_and_judge_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = small(tmp_path, monitors=["max-softmax", "never"], severities=[3])
+    assert main(["run", str(plain), "--out", "plain", "--quiet"]) == 0
+    capsys.readouterr()
+    both = small(
+        tmp_path,
+        monitors=["max-softmax", "never"],
+        severities=[3],
+        faultloads=["gaussian-noise", LOOKED_AT],
+        exclude=[{"faultload": "training-data", "monitor": "max-softmax"}],
+    )
+    assert main(["run", str(both), "--out", "both", "--quiet"]) == 0
+    capsys.readouterr()
+    found = cells(tmp_path / "both")
+    assert [one.run["stream"].get("split") for one in found.values()] == [None, "train"]
+    (tmp_path / "criteria.yaml").write_text("criteria:\n  - specific.fpr <= 0.999 on id\n")
+    for command in (
+        ["compare", "PLACE", "--format", "json"],
+        ["judge", "PLACE"],
+        ["check", "PLACE", "--criteria", "criteria.yaml"],
+    ):
+        told = []
+        for place in ("plain", "both"):
+            code = main([place if part == "PLACE" else part for part in command])
+            told.append((code, *(text.replace(place, "PLACE") for text in capsys.readouterr())))
+        times = re.compile(r"[-\d.,]+ (µs|ms)|_time_us.*")
+        first, second = (times.sub("", str(each)) for each in told)
+        assert first == second
+        assert told[0][1]
+
+
+def test_a_monitor_that_learned_from_a_cells_stream_is_told_before_any_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = small(tmp_path, severities=[3], faultloads=["gaussian-noise", LOOKED_AT])
+    assert main(["run", str(file), "--out", "out", "--quiet"]) == 2
+    same_text(capsys.readouterr().err)
+    values = campaign(monitors=["never"], faultloads=[LOOKED_AT], seeds=[0])
+    alone = written(tmp_path, {key: value for key, value in values.items() if key != "severities"})
+    assert main(["run", str(alone), "--out", "alone", "--quiet"]) == 0
+    assert "Nobody is judged by these runs: its stream is training data" in capsys.readouterr().out
+    assert main(["compare", "alone"]) == 2
+    assert "its stream is training data" in capsys.readouterr().err
 
 
 def test_a_monitor_that_is_added_is_computed_alone(tmp_path: Path, done: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -60,6 +62,34 @@ def test_rows_are_those_of_the_readouts(tmp_path, style):
         assert set(own["classifier"]) == {"means"}, "the campaign's word for it"
         assert set(own["seed"]) == {number}
         assert set(own["batch_size"]) == {16}
+
+
+def test_conditions_of_any_cell_are_columns_of_all(tmp_path, style):
+    source = readouts(failing=False)
+    n = len(source.instances)
+    weather, lux = ["fog", None] * (n // 2), [0.5, np.nan] * (n // 2)
+    told = [
+        {"condition weather": weather, "condition level": lux, "condition dew": [None] * n},
+        {"condition lux": lux, "condition level": weather},
+        {},
+    ]
+    cells = [planned(number) for number in range(3)]
+    folder = write_campaign(tmp_path / "all", cells)
+    for cell, columns in zip(cells, told, strict=True):
+        write_cell(folder, cell, replace(source, instances=source.instances.assign(**columns)))
+    rows = table(export(folder.path, style, tmp_path / f"all.{style}").path)
+    conditions = ["condition weather", "condition level", "condition dew", "condition lux"]
+    place = SCHEMA.names.index("monitor")
+    assert list(rows) == [*SCHEMA.names[:place], *conditions, *SCHEMA.names[place:]]
+    for number, columns in enumerate(told):
+        own = rows[rows["cell"] == f"{number:016x}"].iloc[:n]
+        for name in conditions:
+            wanted = columns.get(name, [None] * n)
+            if name == "condition level" and wanted is lux:  # in another cell it is of words
+                wanted = ["0.5", None] * (n // 2)
+            assert own[name].astype(object).where(own[name].notna(), None).tolist() == [
+                None if pd.isna(one) else one for one in wanted
+            ]
 
 
 def test_parquet_keeps_types_and_is_not_cut_into_small_pieces(tmp_path):

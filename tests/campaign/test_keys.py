@@ -88,6 +88,7 @@ TABLE: dict[str, Row] = {
     "stream.ood_share": ("cell", 0.25),
     "stream.length": ("cell", 40),
     "stream.frame_rate": ("cell", 25.0),
+    "stream.split": ("cell", "train", {"faultload": []}),
     "stream.benchmark": ("cell", "other-set", {"faultload": [], "stream": {"benchmark": "set"}}),
     "calibration.method": ("heirs", "per-class"),
     "calibration.accept": ("heirs", 0.8),

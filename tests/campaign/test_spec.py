@@ -614,6 +614,53 @@ def test_what_is_no_stream_of_a_fault_is_told(stream):
     assert caught.value.exit_code == 2
 
 
+def test_no_fault_may_have_a_stream_and_a_name_of_its_own():
+    campaign = parse(
+        stream={"ood_share": 0.5, "length": 200},
+        severities=[2],
+        faultloads=[
+            "fog",
+            {"name": "none", "as": "training-data", "stream": {"split": "train", "length": 40}},
+            {"name": "none", "as": "validation-data", "stream": {"split": "validation"}},
+            {"name": "none", "stream": {"ood_share": 0.0}},
+        ],
+        monitors=["odin", "never"],
+        exclude=[{"faultload": ["training-data", "validation-data"], "monitor": "odin"}],
+    )
+    assert streams(campaign) == {
+        ("fog", 2): (0.5, 200),
+        ("training-data", None): (None, 40),
+        ("validation-data", None): (None, 200),
+        ("none", None): (0.0, 200),
+    }
+    cells = campaign.cells()
+    assert [cell.experiment.stream.split for cell in cells] == ["test", "train", "validation", "test"]
+    assert [len(cell.experiment.faultload) for cell in cells] == [1, 0, 0, 0]
+    assert [len(cell.experiment.monitors) for cell in cells] == [2, 1, 1, 2]
+    assert cells[1].title == "signs, lenet, training-data, seed 0"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"faultloads": [{"name": "none", "severity": 2}]},
+        {"faultloads": [{"name": "none", "strength": 2}]},
+        {"faultloads": [["fog", {"name": "none", "as": "plain"}]]},
+        {"faultloads": [{"name": "none", "stream": {"split": split}} for split in ("train", "validation")]},
+        {"faultloads": [{"name": "none", "stream": {"split": "train", "ood_share": 0.5}}]},
+        {"faultloads": [{"name": "none", "stream": {"split": "training"}}]},
+        {"faultloads": [{"name": "fog", "severity": 1, "stream": {"split": "train"}}]},
+        {
+            "faultloads": [{"name": "none", "stream": {"split": "train"}}],
+            "stream": {"order": {"name": "onset", "at": 5}},
+        },
+    ],
+    ids=str,
+)
+def test_what_a_stream_without_faults_cannot_have_is_told(changes):
+    is_refused(**changes)
+
+
 def test_two_faults_of_one_stream_do_not_both_say_what_it_is():
     own = {"severity": 1, "stream": {"ood_share": 0.5}}
     is_refused(faultloads=[[{"name": "fog", **own}, {"name": "snow", **own}]])

@@ -246,6 +246,22 @@ def test_deepfool_crosses_into_another_class_by_less_than_fgsm(small):
         assert deepfool.measured["l2"][both].mean() < 0.5 * fgsm.measured["l2"][both].mean()
 
 
+@pytest.mark.parametrize("eps", [0.01, 1 / 30])
+def test_deepfool_is_cut_off_at_eps_to_the_last_bit(small, eps):
+    images, _, free = small.attacked(DeepFool(), n=60)
+    _, _, faulted = small.attacked(DeepFool(eps=eps), n=60)
+    change, wanted = (made.images.astype(float) - images for made in (faulted, free))
+    too_far = abs(wanted) > eps
+    assert 0 < too_far.sum() < too_far.size
+    assert abs(change).max() <= eps
+    assert np.array_equal(faulted.images[~too_far], free.images[~too_far])
+    assert change[too_far] == pytest.approx(eps * np.sign(wanted[too_far]), abs=1e-7)
+    # Too little of a change for some: an attack without bounds always succeeds here.
+    assert faulted.measured["success"].sum() < free.measured["success"].sum() == 60
+    _, _, bounded_by_the_range = small.attacked(DeepFool(eps=1.0), n=60)
+    assert np.array_equal(bounded_by_the_range.images, free.images)
+
+
 class Linear(Classifier):
     """A linear classifier: its boundaries are where they are computed to be."""
 
@@ -379,6 +395,8 @@ def test_a_surrogate_is_attacked_and_success_is_the_targets(small):
         (Fgsm, {"surrogate": {"epochs": 3}}),
         (Pgd, {"norm": "l1"}),
         (Pgd, {"eps": -1.0}),
+        (DeepFool, {"eps": 0}),
+        (DeepFool, {"eps": 1.5}),
         (Pgd, {"steps": 0}),
         (Pgd, {"step_size": 0.0}),
         (DeepFool, {"overshoot": -0.1}),

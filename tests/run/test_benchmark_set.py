@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from farm.api import NO_ANSWER, ArrayImages, Batch, Context, FaultContext
+from farm.api import NO_ANSWER, ArrayImages, Context, FaultContext
 from farm.errors import DataError, StorageError
 from farm.run.benchmark_set import StoredStream, write_benchmark
 from farm.run.faults import Fault
 from farm.run.streams import BenchmarkStream
 from farm.run.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, tiny_workload
+from tests.run.streamed import columns_of
 from tests.wording import refused
 
 
@@ -45,7 +46,7 @@ def folder(stream, tmp_path):
 
 def whole(stream, size):
     batches = list(stream.batches(size))
-    return {f.name: np.concatenate([getattr(b, f.name) for b in batches]) for f in fields(Batch)}
+    return columns_of(*batches)
 
 
 @pytest.mark.parametrize("size", [1, 10, 1000])

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 import tracemalloc
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +18,7 @@ import torch
 
 import farm.run.faults
 import farm.store.identity.loaded
-from farm.api import Batch, Context, FaultContext, FunctionClassifier, NoCache
+from farm.api import Context, FaultContext, FunctionClassifier, NoCache
 from farm.config.experiment import parse_experiment
 from farm.errors import ComponentFailure, ExperimentError
 from farm.run.execution import assemble, run_experiment
@@ -33,6 +32,7 @@ from farm.run.timed import TimedStream
 from farm.store.cache import DiskCache
 from farm.store.readouts import TIME_COLUMNS
 from farm.testing.fakes import TinyModel
+from tests.run.streamed import columns_of
 from tests.testing.leaning_attacks import Called, Darker, Leaning
 from tests.wording import refused, same_text
 
@@ -86,10 +86,7 @@ class Small:
 
 def whole(stream, size=1000):
     """Return the columns of a whole stream."""
-    batches = list(stream.batches(size))
-    return {
-        name: np.concatenate([getattr(b, name) for b in batches]) for name in (f.name for f in fields(Batch))
-    }
+    return columns_of(*stream.batches(size))
 
 
 def assert_same(first, second):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 
@@ -12,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farm.api import Batch, NoCache, Schedule, Stream
+from farm.api import NoCache, Schedule, Stream
 from farm.run.benchmark_set import StoredStream, write_benchmark
 from farm.run.schedules import Bursts, Onset, Ramp, Recurring, Sequence
 from farm.run.testbed import Testbed
 from farm.testing.fakes import TinyModel, TinySource
+from tests.run.streamed import columns_of
 from tests.testing.leaning_attacks import Leaning
 from tests.wording import refused
 
@@ -71,7 +71,7 @@ def streamed(request: pytest.FixtureRequest) -> tuple[Stream, dict[str, np.ndarr
 
 def first(stream: Stream, n: int, size: int = 32) -> dict[str, np.ndarray]:
     batches = list(islice(stream.batches(size), -(-n // size)))
-    return {f.name: np.concatenate([getattr(b, f.name) for b in batches])[:n] for f in fields(Batch)}
+    return columns_of(*batches, n=n)
 
 
 def check_at(stream: Stream, whole: dict[str, np.ndarray], positions: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,6 @@ from farm.api import (
     HELD,
     NO_ANSWER,
     ArrayImages,
-    Batch,
     FaultTargets,
     IntervalFaults,
     Schedule,
@@ -28,6 +27,7 @@ from farm.run.streams import BenchmarkStream
 from farm.run.timed import TimedStream
 from farm.run.timeline import STRETCH, Interval, stretches
 from farm.testing.fakes import FakeFaultload, tiny_workload
+from tests.run.streamed import columns_of
 from tests.wording import refused
 
 BATCH_SIZES = [1, 7, 64]
@@ -138,7 +138,7 @@ TABLE = [
 
 def first(stream, n, size):
     batches = list(islice(stream.batches(size), -(-n // size)))
-    return {f.name: np.concatenate([getattr(b, f.name) for b in batches])[:n] for f in fields(Batch)}
+    return columns_of(*batches, n=n)
 
 
 def check_table(seen, rows):
@@ -175,7 +175,7 @@ def test_a_scene_comes_as_worked_by_hand(by_hand, size):
 def test_any_part_of_a_scene_comes_as_worked_by_hand(by_hand):
     for rows in ([19], [6, 4, 5, 4], [0, 14, 9, 1], list(range(19, -1, -1))):
         batch = scene().at(np.array(rows))
-        check_table({f.name: getattr(batch, f.name) for f in fields(Batch)}, rows)
+        check_table(columns_of(batch), rows)
 
 
 @pytest.mark.parametrize("size", BATCH_SIZES)
@@ -285,7 +285,7 @@ def check_shown(plan, named, expected):
     seen = [first(stream, n, size) for size in BATCH_SIZES]
     order = np.arange(n)[::-1]
     batch = stream.at(order)
-    seen.append({f.name: getattr(batch, f.name)[order] for f in fields(Batch)})
+    seen.append({name: values[order] for name, values in columns_of(batch).items()})
     clean = HERE.test.images.read(np.arange(6))
     wanted = np.stack([1 - clean[-frame] if frame < 0 else clean[frame] for frame in expected])
     for one in seen:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
 
 from farm import registry
-from farm.api import Batch, Context, FaultContext
+from farm.api import Context, FaultContext
 from farm.api.data import SomeImages
 from farm.errors import ExperimentError, ParameterError
 from farm.run.builder import make_order
@@ -21,6 +21,7 @@ from farm.run.testbed import Testbed
 from farm.run.timed import TimedStream
 from farm.run.timeline import STRETCH
 from farm.testing.fakes import FakeFaultload, TinyModel, TinySource
+from tests.run.streamed import columns_of
 from tests.wording import refused
 
 
@@ -36,7 +37,7 @@ def fault(context, severity=None, share=1.0, **arguments):
 
 def first(stream, n, size=16):
     batches = list(islice(stream.batches(size), -(-n // size)))
-    return {f.name: np.concatenate([getattr(b, f.name) for b in batches])[:n] for f in fields(Batch)}
+    return columns_of(*batches, n=n)
 
 
 def test_faults_come_when_the_schedule_says(tiny, context):

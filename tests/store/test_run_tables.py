@@ -35,6 +35,13 @@ def test_a_column_without_any_value_may_be_of_any_type(tmp_path):
     assert "severity" in check_columns(written(tmp_path, INSTANCES, {**WHOLE, "severity": [None, None]}))
 
 
+def test_a_condition_may_be_called_as_it_likes(tmp_path):
+    named = {"condition since_start_time_us": ["early", None], "condition fault_linf": ["a", "b"]}
+    assert {*named} <= {*check_columns(written(tmp_path, INSTANCES, {**WHOLE, **named}))}
+    with refused(DataError):
+        check_columns(written(tmp_path, INSTANCES, {**WHOLE, "condition lux": [[1], [2]]}))
+
+
 @pytest.mark.parametrize(
     ("name", "columns"),
     [

@@ -98,8 +98,8 @@ def add_judging(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="tell alarm rates by class, time, or another column of a log, such as weather; may be repeated "
-        "(default: class and time)",
+        help="tell alarm rates by class, time, or a condition such as weather, of a log any other column; "
+        "may be repeated (default: class and time)",
     )
     judge.add_argument(
         "--reference",

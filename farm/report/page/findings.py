@@ -21,11 +21,11 @@ from farm.gate.answer import Answer, answers, plain_confidence
 from farm.gate.baseline.cells import CellChanges, cell_changes
 from farm.judging import JudgedRun, Record, VerdictTable
 from farm.judging.classifier_check import classifier_warnings
-from farm.judging.readouts import load_run
+from farm.judging.readouts import load_runs
 from farm.measures.parts import Part
 from farm.report.page.html import slug
 from farm.statistics.table import Missing
-from farm.store.campaign_folder import CampaignFolder, planned_cells, run_folders
+from farm.store.campaign_folder import CampaignFolder, planned_cells
 from farm.store.pictures import Pictures, load_pictures
 from farm.store.readouts import Readouts
 
@@ -186,7 +186,7 @@ def find(places: Sequence[Path | str]) -> Findings:
     Of two places with runs of the same streams the page is of the second, and tells what changed since the
     first; any others are taken together.
     """
-    loaded = [[load_run(folder) for folder in run_folders([place])] for place in places]
+    loaded = [load_runs([place]) for place in places]
     changes, earlier, why_not = None, None, ""
     if len(loaded) == 2:
         changes, why_not = _changes(*loaded)

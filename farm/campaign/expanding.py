@@ -64,6 +64,8 @@ class _NamedPart(NamedTuple):
     """The fault, where it was made to find out whether it has severities."""
     stream: Mapping[str, Any] = MappingProxyType({})
     """What its stream has otherwise than the campaign's."""
+    readouts: Mapping[str, Any] = MappingProxyType({})
+    """What its readouts keep otherwise."""
 
 
 def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
@@ -102,6 +104,7 @@ def expand(campaign: Campaign, folder: Path | None) -> list[Cell]:
             but = {"ood_share"} if fault.stream.get("split", TEST) != TEST else None
             shared_stream = campaign.stream.model_dump(exclude_unset=True, exclude=but)
             values["stream"] = {**shared_stream, **fault.stream}
+        values |= fault.readouts
         if outliers.spec is not None:
             values[LEARNED] = outliers.spec
         if not values["monitors"]:
@@ -164,10 +167,11 @@ def _all_faults(campaign: Campaign, folder: Path | None) -> list[_NamedPart]:
         together = "+".join(_shown("faultload", spec) for spec in last)
         name = together or called or campaign.stream.benchmark or NO_FAULT
         own = next((spec.stream.model_dump(exclude_unset=True) for spec in item if spec.stream), {})
+        kept = next((spec.readouts.model_dump(exclude_unset=True) for spec in item if spec.readouts), {})
         for severity in severities:
             specs = [spec.at(severity if len(faults) == 1 else spec.severity) for spec in faults]
             level = specs[0].severity if len(specs) == 1 else None
-            streams.append(_NamedPart(name, specs, level, made, own))
+            streams.append(_NamedPart(name, specs, level, made, own, kept))
     if campaign.severities and not any(one.made and one.made.severities for one in streams):
         raise ExperimentError(
             "severities has no effect: each faultload says its own, has none, or is one of several in a "
@@ -184,6 +188,10 @@ def _make_fault(spec: FaultloadSpec, folder: Path | None) -> Faultload:
         return cast(Faultload, spec.make("faultload"))
 
 
+def _streamed(part: _NamedPart) -> tuple[Any, ...]:
+    return part.spec, part.stream, part.readouts
+
+
 def _check_apart(what: str, parts: Sequence[_NamedPart]) -> None:
     """Two parts must not be called the same: nobody could tell their results apart."""
     by_name: dict[tuple[str, float | None], _NamedPart] = {}
@@ -192,7 +200,7 @@ def _check_apart(what: str, parts: Sequence[_NamedPart]) -> None:
         if other is one:
             continue
         at = "" if one.severity is None else f" at severity {one.severity:g}"
-        if what == "faultload" and (other.spec, other.stream) == (one.spec, one.stream):
+        if what == "faultload" and _streamed(other) == _streamed(one):
             raise ExperimentError(f"faultloads: '{one.name}'{at} stands there twice; leave one out")
         raise ExperimentError(f"{what}s: two are called '{one.name}'{at}; give one another name with 'as'")
 

@@ -27,6 +27,7 @@ from farm.config.specs import (
     ClassifierSpec,
     ComponentSpec,
     FaultSpec,
+    OcclusionSpec,
     SplitName,
     Strict,
     ValidationFaultSpec,
@@ -108,31 +109,44 @@ class OwnStreamSpec(Strict):
         return self
 
 
+class OwnReadoutsSpec(Strict):
+    """What is otherwise in the readouts of a fault than in the campaign's others."""
+
+    layers: list[str] = Field(default=[])
+    occlusion: OcclusionSpec | None = None
+
+
 class FaultloadSpec(FaultSpec):
     """A fault as a campaign has it: at one severity, or at each of a list, which makes a cell each.
 
     `stream` is what its cells have otherwise than the campaign's stream: their share of OOD, their length,
-    their split. `none` is no fault: a stream of its own, with a name of its own.
+    their split; `readouts` are what these keep otherwise: layers, heat maps. `none` is no fault: a stream of
+    its own, with a name of its own.
     """
 
     severity: Annotated[Any, AfterValidator(_severity)] = None
     stream: OwnStreamSpec | None = None
+    readouts: OwnReadoutsSpec | None = None
 
     @model_validator(mode="after")
     def _none_says_nothing(self) -> Self:
-        said = self.model_fields_set - {"name", "alias", "stream"} | set(self.parameters)
+        said = self.model_fields_set - {"name", "alias", *_OF_CELLS} | set(self.parameters)
         if self.name == NO_FAULT and said:
             raise ValueError(f"'{NO_FAULT}' is no fault, which has no '{min(said)}'; leave it out")
         return self
 
     def at(self, severity: float | None) -> FaultSpec:
         """Return it at one severity."""
-        values = self.model_dump(by_alias=True, exclude_unset=True, exclude={"stream"})
+        values = self.model_dump(by_alias=True, exclude_unset=True, exclude=_OF_CELLS)
         return FaultSpec.model_validate({**values, "severity": severity})
 
 
+_OF_CELLS = {"stream", "readouts"}
+"""The keys of a fault that are about its cells."""
+
+
 def _one_stream_at_most(faults: list[FaultloadSpec]) -> list[FaultloadSpec]:
-    said = [fault.name for fault in faults if fault.stream is not None]
+    said = [fault.name for fault in faults if fault.stream is not None or fault.readouts is not None]
     if len(said) > 1:
         raise ValueError(
             f"'{said[0]}' and '{said[1]}' are in one stream and both say what it is; expected one"

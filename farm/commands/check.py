@@ -13,6 +13,7 @@ from typing import cast
 
 from farm.commands.loading import loaded
 from farm.comparing.sameness import unranked
+from farm.config.files import find_criteria
 from farm.errors import DataError, ExperimentError
 from farm.gate.criteria_file import load_criteria
 from farm.gate.criterion import Criterion
@@ -64,7 +65,9 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> Checked:
-    file = load_criteria(options.criteria)
+    # A file of this name comes before one that ships with the testbed.
+    given = Path(options.criteria)
+    file = load_criteria(given if given.exists() or given.suffix else find_criteria(options.criteria, Path()))
     if options.reference is not None:
         if not any("reference" in criterion.gated.needs for criterion in file.criteria):
             raise ExperimentError("--reference has no effect: no criterion is about drift; leave it out")

@@ -56,6 +56,8 @@ __all__ = [
 
 
 NO_PICTURES = "none"
+IF_THERE = "?"
+"""Stands behind the name of a layer that is kept where the classifier has it."""
 MOST_PICTURES = 50
 
 
@@ -72,7 +74,8 @@ class Settings(Strict):
     a second classifier by name. A monitor may have its own. `pictures` are how many images are kept of each
     monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all.
     `layers` are kept in the readouts; maps come whole, or with one value a channel as `max of conv2` or
-    `mean of conv2`. With `occlusion`, heat maps of some instances are made.
+    `mean of conv2`. One with a question mark, such as `conv2?`, is kept where the classifier has it. With
+    `occlusion`, heat maps of some instances are made.
     """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -102,9 +105,10 @@ class Settings(Strict):
         return self
 
     @property
-    def observed_layers(self) -> tuple[str, ...]:
-        """The layers that readouts keep, as a classifier is asked for them."""
-        return tuple(map(api.layer_named, self.layers))
+    def observed_layers(self) -> Mapping[str, bool]:
+        """The layers that readouts keep, as a classifier is asked for them, and whether it must have each."""
+        names = {name.removesuffix(IF_THERE): not name.endswith(IF_THERE) for name in self.layers}
+        return {api.layer_named(name): needed for name, needed in names.items()}
 
 
 class Experiment(Settings):

@@ -28,6 +28,7 @@ from farm.api import (
     plain_name,
 )
 from farm.config.experiment import NO_PICTURES, Experiment, resolved
+from farm.errors import RequirementError
 from farm.run.benchmark_set import StoredStream
 from farm.run.builder import Components, build
 from farm.run.fallback import Fallback, unfit_second
@@ -54,6 +55,8 @@ class Assembled:
     fallbacks: Mapping[str, Fallback]
     stream: Stream
     failures: Mapping[str, str]
+    layers: Sequence[str]
+    """Those that readouts keep."""
     record: Mapping[str, Any]
 
     def run(self) -> Readouts:
@@ -64,7 +67,7 @@ class Assembled:
             self.monitors,
             self.workload,
             batch_size=self.experiment.batch_size,
-            layers=self.experiment.observed_layers,
+            layers=self.layers,
             policies=self.policies,
             fallbacks=self.fallbacks,
             failures=self.failures,
@@ -134,7 +137,9 @@ def assemble(
     given = bed.given(classifier, learns_from is not None)
     wanted = [monitor for monitor in monitors if monitor.name not in (excluded or {})]
     left_out = unmet(wanted, classifier, given)
-    check_layers(experiment, classifier)
+    layers, missing = layers_there(experiment, classifier)
+    if missing:
+        record["missing_layers"] = missing
     if excluded is None:
         check_some_run(monitors, left_out)
     stream = stream_of(experiment, components, bed, workload, classifier)
@@ -153,9 +158,7 @@ def assemble(
     if engine := experiment.classifier.engine:
         lacking = unmet(monitors, classifier, given)
         watching = [monitor for monitor in monitors if monitor.name not in lacking]
-        classifier = bed.on_engine(
-            classifier, workload, watching, engine=engine, layers=experiment.observed_layers
-        )
+        classifier = bed.on_engine(classifier, workload, watching, engine=engine, layers=layers)
     rules = {one.name: one.calibration for one in planned}
     check_rules(rules, learns_from is not None)
     outliers = None
@@ -176,14 +179,25 @@ def assemble(
         fallbacks={name: one for name, one in fallbacks.items() if name not in (unfit or {})},
         stream=stream,
         failures=left_out | bed.fit_all(fitted, classifier, workload, rules, outliers),
+        layers=layers,
         record=record,
     )
 
 
-def check_layers(experiment: Experiment, classifier: Classifier) -> None:
-    """Raise where the classifier has not all layers that readouts are to keep."""
-    needs = Needs(layers=tuple(map(plain_name, experiment.observed_layers)))
-    classifier.resolve(needs, "the key 'layers'")
+def layers_there(experiment: Experiment, classifier: Classifier) -> tuple[list[str], dict[str, str]]:
+    """Return the layers that readouts keep, and why others are not there; raise where one has to be."""
+    there: list[str] = []
+    missing: dict[str, str] = {}
+    for layer, needed in experiment.observed_layers.items():
+        try:
+            classifier.resolve(Needs(layers=(plain_name(layer),)), "the key 'layers'")
+        except RequirementError as error:
+            if needed:
+                raise
+            missing[layer] = str(error)
+        else:
+            there.append(layer)
+    return there, missing
 
 
 def _resolved(experiment: Experiment, components: Components) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from farm.api import Cache, Classifier, ModelSource, Progress, Stream, Workload
 from farm.config.experiment import Experiment
 from farm.errors import ComponentFailure, ExperimentError
 from farm.run.builder import BuildMistakes, Components, build
-from farm.run.execution import NoClassifier, check_layers, stream_of
+from farm.run.execution import NoClassifier, layers_there, stream_of
 from farm.run.fallback import check_second
 from farm.run.fitting import batch_size, kept_in, union_of_layers
 from farm.run.loading import importable
@@ -125,7 +125,7 @@ class _Rehearsal:
         }
 
     def _check_monitors(self, classifier: Classifier) -> None:
-        _made(self._mistakes, "layers", check_layers, self._experiment, classifier)
+        _made(self._mistakes, "layers", layers_there, self._experiment, classifier)
         monitors = [one.monitor for one in self._components.monitors]
         learns_from = self._components.validation_fault
         model = self._components.classifier

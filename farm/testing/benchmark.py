@@ -218,7 +218,7 @@ class Benchmark:
             monitors,
             self.workload,
             batch_size=experiment.batch_size,
-            layers=experiment.observed_layers,
+            layers=tuple(experiment.observed_layers),
             policies={one.name: one.policy for one in planned},
             fallbacks={one.name: one.fallback for one in planned},
             record={"name": experiment.name},

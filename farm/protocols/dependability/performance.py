@@ -1,0 +1,225 @@
+"""What decisions are worth, scenario by scenario: the classifier's, and with monitors under all faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from farm.comparing.between_failures import MTBF
+from farm.comparing.by_scenario import ScenarioValue, by_scenario, discounted
+from farm.comparing.measures import OF_CLASSIFIER
+from farm.judging.table import VerdictTable
+from farm.measures.measure import Bounded, Measure, undefined
+from farm.protocols.dependability.activity import told_by
+from farm.protocols.dependability.coverage import ScenarioCoverage
+from farm.protocols.dependability.kinds import SCENARIO
+from farm.protocols.dependability.rows import LEVEL, Lacking, MetricRow
+from farm.protocols.dependability.streams import MISSING, ScenarioCodes, Streams
+from farm.store.readouts import Readouts
+
+ALL, DISCOUNTED, WEAKEST = "all", "discounted", "weakest"
+TEST = "test"
+TOGETHER = "chosen of all scenarios, whose ends hold together"
+UNORDERED = "the stream is shuffled; say `performance: {ordered: true}` where images come as they were taken"
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedImages:
+    """A table of images, with the words of each condition that scenarios are told by."""
+
+    table: VerdictTable
+    conditions: Mapping[str, list[str | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredScenarios:
+    """A measure of the classifier, or of a monitor, in each scenario."""
+
+    measure: str
+    monitor: str | None
+    images: JudgedImages
+    coverage: float
+    """The share of the scenarios that the test data have."""
+    frame_rate: float | None = None
+
+    @property
+    def prefix(self) -> str:
+        """What the names of parts begin with."""
+        return "" if self.monitor is None else f"{self.monitor}, "
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return self.measure if self.monitor is None else f"{self.measure} of {self.monitor}"
+
+    def cells(self, level: float = LEVEL) -> list[ScenarioValue]:
+        """Return the scenarios, the weakest first; the ends hold together with the level."""
+        return self._of(self.images.conditions, level)
+
+    def all(self, level: float = LEVEL) -> ScenarioValue:
+        """Return the measure of all images."""
+        (one,) = self._of({ALL: [ALL] * len(self.images.table)}, level)
+        return one
+
+    def _of(self, conditions: Mapping[str, list[str | None]], level: float) -> list[ScenarioValue]:
+        return by_scenario(
+            self.images.table,
+            conditions,
+            self.measure,
+            self.monitor,
+            level=level,
+            frame_rate=self.frame_rate,
+        )
+
+    def discounted(self, level: float = LEVEL) -> Bounded:
+        """Return the measure where a scenario that was never recorded counts as worst."""
+        every = self.all(level)
+        return Bounded(
+            *(discounted(each, self.measure, self.coverage) for each in (every.value, every.low, every.high))
+        )
+
+    def rows(self, level: float) -> Iterator[MetricRow]:
+        """Yield the measure of all images, discounted, of the weakest scenario, and of each."""
+        metric, both = f"{SCENARIO}.{self.measure}", 2 * level - 1
+        every, cells = self.all(both), self.cells(both)
+        yield MetricRow(metric, f"{self.prefix}{ALL}", plain(every), every.n, "by tracks")
+        if self.measure != MTBF:
+            yield MetricRow(metric, f"{self.prefix}{DISCOUNTED}", self.discounted(both), every.n, "by tracks")
+            strict = 1 - (1 - both) / max(len(cells), 1)
+            weakest = _weakest(self.cells(strict))
+            yield MetricRow(metric, f"{self.prefix}{WEAKEST}", weakest, every.n, TOGETHER)
+        for one in cells:
+            yield MetricRow(
+                metric, f"{self.prefix}{told_scenario(one)}", plain(one), one.n, "by tracks", True
+            )
+
+
+def told_scenario(one: ScenarioValue) -> str:
+    """Return a scenario in words."""
+    return ", ".join(
+        f"{name}={'not told' if value is None else value}" for name, value in one.scenario.items()
+    )
+
+
+def plain(one: ScenarioValue) -> Bounded:
+    """Return a scenario's value and its ends alone."""
+    return Bounded(one.value, one.low, one.high)
+
+
+def _weakest(cells: list[ScenarioValue]) -> Bounded:
+    """Return the worst value of any scenario, where all scenarios' ends hold together."""
+    pick = min if all(one.higher_is_better for one in cells) else max
+    return Bounded(
+        *(
+            _picked([getattr(one, end) for one in cells], pick, whole=end != "value")
+            for end in ("value", "low", "high")
+        )
+    )
+
+
+def _picked(every: list[Measure], pick: object, *, whole: bool) -> Measure:
+    known = [one.value for one in every if one.defined]
+    lacking = [one.reason for one in every if one.reason is not None]
+    if not known or (whole and lacking):
+        return undefined(lacking[0] if lacking else "there is no scenario")
+    return Measure(pick(known))  # type: ignore[operator]
+
+
+@dataclass(frozen=True, eq=False)
+class NextRecording:
+    """What to record next for the scenario in which a monitor is weakest."""
+
+    of: MeasuredScenarios
+    weakest: ScenarioValue
+    scenario: Mapping[str, str]
+    new: int
+    """How many cells it would be the first to have; 0 where all that it has was recorded."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioPerformance:
+    """All measures that were asked for, each scenario by scenario."""
+
+    found: tuple[MeasuredScenarios, ...]
+    ordered: bool
+    recorded: ScenarioCoverage
+    """Of the test data."""
+
+    @classmethod
+    def of_streams(cls, streams: Streams) -> ScenarioPerformance | Lacking:
+        """Judge the test data as they are, and with all faults put on them."""
+        scenarios, asked = streams.scenarios, streams.spec.performance
+        if isinstance(scenarios, str):
+            return Lacking((SCENARIO,), scenarios)
+        names = told_by(streams, scenarios)
+        told, ks = streams.spec.scenarios, {len(names), *streams.spec.scenarios.k}
+        recorded = ScenarioCoverage.of_data(scenarios, {TEST: streams.plain}, sorted(ks), (1, told.seconds))
+        share = recorded.share(TEST, len(names))
+        plain = _images(streams.plain, scenarios, names)
+        every = plain
+        if streams.faulted:
+            every = _images(_together([streams.plain, *streams.faulted.values()]), scenarios, names)
+        monitors = [name for name in streams.spec.monitor_names if name in plain.table.said]
+        found = []
+        for measure in asked.measures:
+            if measure in OF_CLASSIFIER:
+                found.append(MeasuredScenarios(measure, None, plain, share))
+            else:
+                found += [
+                    MeasuredScenarios(measure, name, every, share)
+                    for name in monitors
+                    if name in every.table.said
+                ]
+        if asked.ordered:
+            found += [
+                MeasuredScenarios(MTBF, name, plain, share, asked.frame_rate) for name in (None, *monitors)
+            ]
+        return cls(tuple(found), asked.ordered, recorded)
+
+    @property
+    def next_recordings(self) -> list[NextRecording]:
+        """What to record next for the weakest scenario of each monitor."""
+        found = []
+        for one in self.found:
+            if one.monitor is None or one.measure == MTBF:
+                continue
+            weakest = one.cells()[0]
+            cell = {name: value for name, value in weakest.scenario.items() if value is not None}
+            proposal = self.recorded.scenario_with(TEST, cell)
+            scenario = cell if proposal is None else self.recorded.of.domain.written(proposal.scenario)
+            found.append(NextRecording(one, weakest, scenario, 0 if proposal is None else proposal.gain))
+        return found
+
+    def rows(self, level: float) -> list[MetricRow]:
+        """Return each measure of all images, of the weakest scenario, and of each."""
+        rows = [row for one in self.found for row in one.rows(level)]
+        if not self.ordered:
+            rows.append(MetricRow(f"{SCENARIO}.{MTBF}", ALL, Bounded.nowhere(undefined(UNORDERED)), 0, ""))
+        return rows
+
+
+def _images(readouts: Readouts, scenarios: ScenarioCodes, names: list[str]) -> JudgedImages:
+    table = VerdictTable.of(readouts.instances, readouts.alarms, readouts.run)
+    codes = scenarios.codes(readouts)
+    conditions: dict[str, list[str | None]] = {}
+    for name in names:
+        values = np.array([*scenarios.domain.conditions[name], None], dtype=object)
+        conditions[name] = values[codes[:, scenarios.domain.names.index(name)]].tolist()
+    assert MISSING == -1, "the last of the values stands for a missing one"
+    return JudgedImages(table, conditions)
+
+
+def _together(every: list[Readouts]) -> Readouts:
+    """Return several streams of one classifier one behind the other."""
+    instances, alarms, start = [], [], 0
+    for one in every:
+        instances.append(one.instances.assign(position=one.instances["position"] + start))
+        alarms.append(one.alarms.assign(position=one.alarms["position"] + start))
+        start += int(one.instances["position"].max()) + 1
+    failed = {m["name"]: m["failure"] for one in every for m in one.run["monitors"] if m["failure"]}
+    monitors = [{**m, "failure": failed.get(m["name"])} for m in every[0].run["monitors"]]
+    joined = pd.concat(alarms, ignore_index=True)
+    return Readouts(pd.concat(instances, ignore_index=True), joined, {**every[0].run, "monitors": monitors})

@@ -1,0 +1,134 @@
+"""All metrics of a dependability evaluation, each found when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from farm.gate.reported import ReportedMeasure
+from farm.protocols.dependability.activity import NeuronFindings
+from farm.protocols.dependability.confused import ConfusionFindings
+from farm.protocols.dependability.coverage import ScenarioCoverage
+from farm.protocols.dependability.kinds import METRICS, SCENARIO, kind_of
+from farm.protocols.dependability.occluded import OcclusionFindings
+from farm.protocols.dependability.performance import ScenarioPerformance
+from farm.protocols.dependability.perturbed import LossFindings
+from farm.protocols.dependability.rows import ONE_SIDED, Finding, Lacking, MetricRow
+from farm.protocols.dependability.streams import Streams
+from farm.protocols.dependability.watched import WatchedCells
+from farm.store.files import write_text
+
+FILE = "results.csv"
+COLUMNS = ("metric", "part", "value", "n", "low", "high", "attributes")
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a campaign's folder says of each metric; one that lacks something is `Lacking`."""
+
+    streams: Streams
+
+    @classmethod
+    def of(cls, folder: Path | str) -> Results:
+        """Read the streams of a campaign's folder."""
+        return cls(Streams.of(folder))
+
+    @cached_property
+    def coverage(self) -> ScenarioCoverage | Lacking:
+        """Scenario coverage, and what to record next."""
+        return ScenarioCoverage.of_streams(self.streams)
+
+    @cached_property
+    def neurons(self) -> NeuronFindings:
+        """Which patterns of neurons the data bring about, and which images lie apart."""
+        return NeuronFindings.of_streams(self.streams)
+
+    @cached_property
+    def loss(self) -> LossFindings | Lacking:
+        """What transformers cost."""
+        return LossFindings.of_streams(self.streams)
+
+    @cached_property
+    def performance(self) -> ScenarioPerformance | Lacking:
+        """What decisions are worth, scenario by scenario."""
+        return ScenarioPerformance.of_streams(self.streams)
+
+    @cached_property
+    def occlusion(self) -> OcclusionFindings | Lacking:
+        """Where the network looks."""
+        return OcclusionFindings.of_streams(self.streams)
+
+    @cached_property
+    def confusion(self) -> ConfusionFindings | Lacking:
+        """What mix-ups weigh."""
+        return ConfusionFindings.of_streams(self.streams)
+
+    @cached_property
+    def watched(self) -> WatchedCells | Lacking:
+        """What monitors were tried on."""
+        return WatchedCells.of_streams(self.streams)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was asked for, in the order of the metrics."""
+        of: dict[str, Callable[[], Finding]] = {
+            "scenario_coverage": lambda: self.coverage,
+            "neuron_activation": lambda: self.neurons,
+            "neuron_pattern": lambda: self.neurons,
+            "adversarial_loss": lambda: self.loss,
+            SCENARIO: lambda: self.performance,
+            "interpretation_precision": lambda: self.occlusion,
+            "occlusion_covering": lambda: self.occlusion,
+            "weighted_confusion": lambda: self.confusion,
+            "monitor_coverage": lambda: self.watched,
+        }
+        asked = [name for name in METRICS if self.streams.spec.asks(name)]
+        return list(dict.fromkeys(of[name]() for name in asked))
+
+    def rows(self, level: float = ONE_SIDED) -> list[MetricRow]:
+        """Return all results; each end holds with this level."""
+        every = [row for finding in self.findings for row in finding.rows(level)]
+        return [row for row in every if self.streams.spec.asks(row.metric.partition(".")[0])]
+
+    def reported(self, level: float) -> list[ReportedMeasure]:
+        """Return what criteria may ask for.
+
+        Where nothing failed there is no mean time between failures: what it is at least stands for it.
+        """
+        found = []
+        for row in self.rows(level):
+            value = row.value.value
+            if not value.defined and row.value.low.defined:
+                value = row.value.low
+            ends = (value, row.value.low, row.value.high)
+            found.append(ReportedMeasure(row.metric, row.part, *ends, row.n, row.method))
+        return found
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """All results as `results.csv` has them."""
+        return pd.DataFrame([_record(row) for row in self.rows()], columns=list(COLUMNS))
+
+    def write(self, folder: Path) -> Path:
+        """Write all results as CSV beside the cells."""
+        target = folder / FILE
+        text: str = self.frame.to_csv(index=False, lineterminator="\n")
+        write_text(target, text)
+        return target
+
+
+def _record(row: MetricRow) -> dict[str, Any]:
+    return {
+        "metric": row.metric,
+        "part": row.part,
+        "value": row.value.value.value,
+        "n": row.n,
+        "low": row.value.low.value,
+        "high": row.value.high.value,
+        "attributes": " ".join(kind_of(row.metric).attributes),
+    }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 VERDICTS = {"error": "ERROR", "fail": "FAIL", "undecided": "not enough data", "pass": "pass"}
 _COUNTED = {"error": "not judged", "fail": "failed", "undecided": "not decided", "pass": "passed"}
 _OF_ONSETS = ("delay", "misses")
-REPORTED_N = "neurons, cells or whatever it counts"
+REPORTED_N = "what its method counts, such as images"
 """What stands in the place of instances beside what a protocol finds."""
 _MOST_DIGITS = 7
 INFINITE = "\N{INFINITY}"

@@ -347,7 +347,11 @@ def test_a_shipped_experiment_looks_for_files_in_the_current_folder(tmp_path, mo
     assert load_experiment(str(EXPERIMENTS / "quickstart.yaml"))[1] == EXPERIMENTS
 
 
-PROTOCOLS = ("od-test", "od-test-cut", "od-test-small", "robustness", "robustness-btsc", "robustness-small")
+PROTOCOLS = (
+    *("od-test", "od-test-cut", "od-test-small"),
+    *("robustness", "robustness-btsc", "robustness-small"),
+    "dependability",
+)
 CAMPAIGNS = ("benchmark-small", "oob-strict", *PROTOCOLS)
 SINGLE = sorted(path for path in EXPERIMENTS.glob("*.yaml") if path.stem not in CAMPAIGNS)
 """The shipped experiments that are no campaigns; protocols have tests in tests/protocols."""

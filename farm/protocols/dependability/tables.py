@@ -238,8 +238,8 @@ def performance_looks(found: ScenarioPerformance) -> Iterator[Look]:
     if planned:
         columns = ("measure", "weakest scenario", "value", "record next", "new cells")
         known = ("0 new cells: all that it has was recorded; record more of it",)
-        notes = known if any(not row[-1] for row in planned) else ()
-        yield Look("What to record next for the monitors' weakest scenarios", columns, planned, notes)
+        title = "What to record next for the monitors' weakest scenarios"
+        yield Look(title, columns, planned, known if any(not row[-1] for row in planned) else ())
 
 
 def occlusion_look(found: OcclusionFindings) -> Look:

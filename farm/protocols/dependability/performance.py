@@ -24,6 +24,7 @@ ALL, DISCOUNTED, WEAKEST = "all", "discounted", "weakest"
 TEST = "test"
 TOGETHER = "chosen of all scenarios, whose ends hold together"
 UNORDERED = "the stream is shuffled; say `performance: {ordered: true}` where images come as they were taken"
+NO_MONITOR = "no monitor is asked for; name some under monitors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,40 +145,44 @@ class ScenarioPerformance:
     """All measures that were asked for, each scenario by scenario."""
 
     found: tuple[MeasuredScenarios, ...]
-    ordered: bool
     recorded: ScenarioCoverage
     """Of the test data."""
+    lacking: tuple[tuple[str, str, str], ...]
+    """Measures that have no value, of which part, and why."""
 
     @classmethod
     def of_streams(cls, streams: Streams) -> ScenarioPerformance | Lacking:
         """Judge the test data as they are, and with all faults put on them."""
         scenarios, asked = streams.scenarios, streams.spec.performance
         if isinstance(scenarios, str):
-            return Lacking((SCENARIO,), scenarios)
+            return Lacking(tuple(f"{SCENARIO}.{one}" for one in (*asked.measures, MTBF)), scenarios)
         names = told_by(streams, scenarios)
         told, ks = streams.spec.scenarios, {len(names), *streams.spec.scenarios.k}
         recorded = ScenarioCoverage.of_data(scenarios, {TEST: streams.plain}, sorted(ks), (1, told.seconds))
         share = recorded.share(TEST, len(names))
         plain = _images(streams.plain, scenarios, names)
-        every = plain
-        if streams.faulted:
-            every = _images(_together([streams.plain, *streams.faulted.values()]), scenarios, names)
-        monitors = [name for name in streams.spec.monitor_names if name in plain.table.said]
-        found = []
+        joined = _together([streams.plain, *streams.faulted.values()])
+        every = _images(joined, scenarios, names)
+        monitors = [name for name in streams.spec.monitor_names if name in every.table.said]
+        notes = {note["name"]: note["failure"] for note in joined.run["monitors"]}
+        silent = [(f"{name}, {ALL}", why) for name in streams.spec.monitor_names if (why := notes[name])]
+        if not streams.spec.monitors:
+            silent = [(ALL, NO_MONITOR)]
+        found: list[MeasuredScenarios] = []
+        lacking: list[tuple[str, str, str]] = []
         for measure in asked.measures:
             if measure in OF_CLASSIFIER:
                 found.append(MeasuredScenarios(measure, None, plain, share))
             else:
-                found += [
-                    MeasuredScenarios(measure, name, every, share)
-                    for name in monitors
-                    if name in every.table.said
-                ]
+                found += [MeasuredScenarios(measure, name, every, share) for name in monitors]
+                lacking += [(measure, part, why) for part, why in silent]
         if asked.ordered:
             found += [
                 MeasuredScenarios(MTBF, name, plain, share, asked.frame_rate) for name in (None, *monitors)
             ]
-        return cls(tuple(found), asked.ordered, recorded)
+        else:
+            lacking.append((MTBF, ALL, UNORDERED))
+        return cls(tuple(found), recorded, tuple(lacking))
 
     @property
     def next_recordings(self) -> list[NextRecording]:
@@ -196,8 +201,10 @@ class ScenarioPerformance:
     def rows(self, level: float) -> list[MetricRow]:
         """Return each measure of all images, of the weakest scenario, and of each."""
         rows = [row for one in self.found for row in one.rows(level)]
-        if not self.ordered:
-            rows.append(MetricRow(f"{SCENARIO}.{MTBF}", ALL, Bounded.nowhere(undefined(UNORDERED)), 0, ""))
+        rows += [
+            MetricRow(f"{SCENARIO}.{measure}", part, Bounded.nowhere(undefined(why)), 0, "")
+            for measure, part, why in self.lacking
+        ]
         return rows
 
 

@@ -34,6 +34,8 @@ SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pic
 """Keys that mean in a campaign what they mean here."""
 TRAINING = "training-data"
 """What the cell is called that looks at what the network was trained on."""
+OWN_NAMES = (NO_FAULT, TRAINING, "mean", "minimum", "worst tenth")
+"""What streams and parts of results are called that are of no fault."""
 WATCHED_BY = "never"
 """The yardstick that is in each cell, also where nothing is to be judged."""
 EPS_A_LEVEL = 0.01
@@ -145,10 +147,20 @@ class Dependability(Strict):
             ("neurons.layers", self.neurons.layers),
             ("metrics", self.metrics),
             ("data", self.data),
+            ("scenarios.k", self.scenarios.k),
+            ("scenarios.by", self.scenarios.by or []),
+            ("neurons.k", self.neurons.k),
+            ("performance.measures", self.performance.measures),
         ):
             for name in names:
                 if names.count(name) > 1:
                     raise ValueError(f"{key}: '{name}' stands there twice; leave one out")
+        for name in self.fault_names:
+            if name in OWN_NAMES:
+                raise ValueError(
+                    f"loss.transformers and faults: '{name}' is what results call something else; give the "
+                    "fault another name with 'as'"
+                )
         if self.performance.frame_rate is not None and not self.performance.ordered:
             raise ValueError("performance.frame_rate is only used beside 'ordered: true'; leave it out")
         return self
@@ -194,7 +206,7 @@ class Dependability(Strict):
     def campaign(self) -> dict[str, Any]:
         """Return the campaign: the data as they are, and each transformer's and fault's work on them."""
         shared = {key: getattr(self, key) for key in SHARED if key in self.model_fields_set}
-        names = [one.name for one in self.monitors]
+        names = self.monitor_names
         return {
             "pictures": self.pictures,
             "batch_size": self.batch_size,

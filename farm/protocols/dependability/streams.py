@@ -165,7 +165,7 @@ class ScenarioCodes:
                 row = np.flatnonzero(known)[int(np.argmax(codes < 0))]
                 raise DataError(
                     f"{readouts.run.get('folder', 'the run')}, instance "
-                    f"'{readouts.instances['id'].iloc[row]}', condition '{name}': {column.iloc[row]!r}; "
+                    f"'{readouts.instances['id'].iloc[row]}', condition '{name}': {str(column.iloc[row])!r}; "
                     f"expected a value of that condition in {self.source}; "
                     f"{suggestion(str(column.iloc[row]), values)}"
                 )

@@ -135,7 +135,8 @@ def _next_scenario(found: Finding) -> str:
             scenario = told(found.found[data, k].domain.written(proposals[0].scenario))
             new = counted(proposals[0].gain, "new cell")
             return f"Next, of the {data} data: {scenario}: {new} of {counted(k, 'condition')}."
-    return "All possible cells are covered." if found.found else ""
+    covered = found.found and not any(len(made.open) for made in found.found.values())
+    return "All possible cells are covered." if covered else ""
 
 
 def _farthest(found: Sequence[LayerFindings]) -> str:
@@ -155,7 +156,7 @@ def _worst_transformer(found: Finding) -> str:
     by = found.found.by_transformer
     worst = max(by, key=lambda name: by[name].worst)
     return (
-        f"Most images lose most by {worst} ({by[worst].worst:,} of {found.found.n:,})."
+        f"The worst is most often {worst} ({by[worst].worst:,} of {found.found.n:,} images)."
         if by[worst].worst
         else ""
     )

@@ -166,7 +166,7 @@ def test_a_neuron_is_on_above_the_threshold_alone(results: Results) -> None:
     spec = results.streams.spec.model_copy(update={"neurons": higher})
     found = NeuronFindings.of_streams(replace(results.streams, spec=spec))
     one = found.found[0]
-    assert one.coverage[1].share.value == 0.5, "none is above 1, and all are off"  # type: ignore[union-attr]
+    assert one.coverage[1].share.value == 0.5, "none is above 1, and all are off"
 
 
 # The classifier -------------------------------------------------------------------------------------------
@@ -195,12 +195,12 @@ def test_the_loss_is_that_of_the_worst_transformer_of_each_image(results: Result
     for part, number in expected.items():
         assert value(results, "adversarial_loss", part) == pytest.approx(number, abs=1e-6)
     assert worst.mean() < -0.1, "the source's sign: a loss is negative"
-    by = results.loss.found.by_transformer  # type: ignore[union-attr]
+    by = results.loss.found.by_transformer
     assert {name: each.worst for name, each in by.items()} == {
         "fade": int((one["fade"] < one["glare"]).sum()),
         "glare": int((one["glare"] < one["fade"]).sum()),
     }
-    assert results.loss.severities == {"fade": SEVERITY, "glare": SEVERITY}  # type: ignore[union-attr]
+    assert results.loss.severities == {"fade": SEVERITY, "glare": SEVERITY}
 
 
 def test_its_ends_are_those_of_tracks(results: Results) -> None:
@@ -224,7 +224,7 @@ def test_only_images_that_all_transformers_had_are_compared(tmp_path: Path) -> N
     expected = own[["fade", "glare", "nudge"]].min(axis=1).mean()
     assert value(results, "adversarial_loss", "mean") == pytest.approx(expected, abs=1e-6)
     assert results.frame.loc[results.frame["part"] == "mean", "n"].tolist() == [len(own)]
-    assert results.loss.severities["nudge"] is None  # type: ignore[union-attr]
+    assert results.loss.severities["nudge"] is None
 
 
 def heat_of_theory(night: bool) -> np.ndarray:
@@ -270,9 +270,9 @@ def test_heat_maps_are_hot_where_theory_says(toy: Path, results: Results) -> Non
 def test_the_curve_over_thresholds_is_that_of_the_heat_maps(results: Results) -> None:
     assert not isinstance(results.occlusion, Results)
     found = results.occlusion
-    assert [round(one.rho, 2) for one in found.curve] == [round(0.05 * n, 2) for n in range(1, 20)]  # type: ignore[union-attr]
-    night = truth()["night"].to_numpy()[found.maps.position]  # type: ignore[union-attr]
-    for one in found.curve:  # type: ignore[union-attr]
+    assert [round(one.rho, 2) for one in found.curve] == [round(0.05 * n, 2) for n in range(1, 20)]
+    night = truth()["night"].to_numpy()[found.maps.position]
+    for one in found.curve:
         # Near the values that heat maps have, rounding decides what is below.
         if min(abs(one.rho - sure) for sure in (0.1, 0.5, 0.7, 0.8, 0.9)) < 0.01:
             continue
@@ -289,7 +289,7 @@ def test_mix_ups_weigh_what_the_file_says(results: Results) -> None:
     )
     assert value(results, "weighted_confusion", "mean") == pytest.approx(weight.sum() / N)
     assert weight.sum() > 0
-    worst = results.confusion.found.costliest[0]  # type: ignore[union-attr]
+    worst = results.confusion.found.costliest[0]
     assert (worst.label, worst.predicted, worst.weight, worst.n) == (
         0,
         1,

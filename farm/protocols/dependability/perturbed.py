@@ -11,7 +11,14 @@ import pandas as pd
 from farm.api import FloatArray, IntArray
 from farm.measures.confidence_loss import HIGHEST, LOWEST, ConfidenceLoss
 from farm.measures.measure import Bounded
-from farm.protocols.dependability.rows import BY_TRACKS, OF_ONE, Lacking, MetricRow, without_ends
+from farm.protocols.dependability.rows import (
+    BY_TRACKS,
+    OF_ONE,
+    Lacking,
+    MetricRow,
+    how_many,
+    without_ends,
+)
 from farm.protocols.dependability.streams import Streams, track_codes
 from farm.statistics.by_track import mean_by_track
 from farm.store.readouts import Readouts
@@ -52,15 +59,15 @@ class LossFindings:
 
     def rows(self, level: float) -> list[MetricRow]:
         """Return the mean, the least and the worst tenth, and each transformer's own mean."""
-        found, n = self.found, self.found.n
+        found, n, tracks = self.found, self.found.n, how_many(self.track)
         rows = [
-            MetricRow(METRIC, "mean", self._mean(found.losses, level), n, BY_TRACKS),
+            MetricRow(METRIC, "mean", self._mean(found.losses, level), n, BY_TRACKS, tracks=tracks),
             MetricRow(METRIC, "minimum", without_ends(found.minimum, OF_ONE), n, ""),
             MetricRow(METRIC, "worst tenth", without_ends(found.worst_tenth, TENTH), n, ""),
         ]
         for name, one in found.by_transformer.items():
             mean = self._mean(one.changes, level) if one.mean.defined else Bounded.nowhere(one.mean)
-            rows.append(MetricRow(METRIC, name, mean, one.n, BY_TRACKS, detail=True))
+            rows.append(MetricRow(METRIC, name, mean, one.n, BY_TRACKS, detail=True, tracks=tracks))
         return rows
 
     def _mean(self, changes: FloatArray, level: float) -> Bounded:

@@ -1,4 +1,4 @@
-"""What can be told of a log, or of any run, by the scenarios that there could be; most of it without labels."""
+"""What can be told of a log, or of any run, by the scenarios that there could be."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ class LossFindings:
     found: ConfidenceLoss
     track: IntArray
     """The number of the track of each image that counts."""
-    severities: Mapping[str, float | None]
-    """At which severity each transformer was; None of one that has none."""
+    severities: Mapping[str, str]
+    """At which severity each transformer was, or how far it might move a pixel."""
 
     @classmethod
     def of_streams(cls, streams: Streams) -> LossFindings | Lacking:
@@ -86,6 +86,9 @@ def _after(place: pd.Series, readouts: Readouts) -> FloatArray:
     return after
 
 
-def _severity(readouts: Readouts) -> float | None:
-    found = readouts.instances["severity"].dropna().unique()
-    return float(found[0]) if len(found) == 1 else None
+def _severity(readouts: Readouts) -> str:
+    (fault,) = readouts.run["stream"]["faults"]
+    if fault["severity"] is not None:
+        return f"{fault['severity']:g}"
+    eps = fault["parameters"].get("eps")
+    return "" if eps is None else f"eps {eps:g}"

@@ -202,10 +202,7 @@ def loss_look(found: LossFindings, rows: Sequence[MetricRow]) -> Look:
     values = {row.part: row.value for row in rows if row.metric == "adversarial_loss"}
     shown: list[tuple[LookCell, ...]] = []
     for name, one in found.found.by_transformer.items():
-        severity = found.severities[name]
-        shown.append(
-            (name, "" if severity is None else f"{severity:g}", values[name], one.worst, one.tied or None)
-        )
+        shown.append((name, found.severities[name], values[name], one.worst, one.tied or None))
     shown.append(("the worst of each image", "", values["mean"], found.found.n, None))
     notes = ["Change of the right class's probability: -0.22 is from 0.91 to 0.69."]
     if found.found.untouched:

@@ -10,8 +10,11 @@ import yaml
 
 from farm.cli import _parser
 from farm.config.experiment import parse_experiment
+from farm.config.files import EXPERIMENTS
 from farm.config.scenario_domain import parse_domain
+from farm.config.severity_matrix import load_severities, parse_severities
 from farm.gate.criteria_file import parse_criteria
+from farm.protocols.dependability.spec import Dependability
 from farm.protocols.robustness.spec import Robustness
 from farm.store.logs import read_log
 from tests.wording import same_text
@@ -21,6 +24,7 @@ CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
 FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
+DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
 ROBUSTNESS = (GUIDES / "robustness.md").read_text(encoding="utf-8")
 
 
@@ -74,8 +78,9 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (FIRST, {"try", "run"}),
         (LOGS, {"judge", "check", "plan"}),
         (ROBUSTNESS, {"run", "check"}),
+        (DEPENDABILITY, {"run", "check", "judge"}),
     ],
-    ids=["continuous integration", "first look", "logs", "robustness"],
+    ids=["continuous integration", "first look", "logs", "robustness", "dependability"],
 )
 def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
     # What is but named, such as `farm check`, is left out.
@@ -93,6 +98,15 @@ def test_the_robustness_evaluation_is_one_and_its_criteria_are_some() -> None:
     conditions = Robustness.model_validate(evaluation).conditions.values()
     assert sum(one.part == "ood" for one in conditions) == 17
     assert len(parse_criteria(criteria, GUIDES / "approval.yaml").criteria) == 5
+
+
+def test_the_dependability_evaluation_is_one_with_its_severities_and_criteria() -> None:
+    evaluation, severities, criteria = (yaml.safe_load(block) for block in blocks(DEPENDABILITY, "yaml"))
+    assert Dependability.model_validate(evaluation).asks("weighted_confusion")
+    classes = ["pedestrian", "vehicle", "background"]
+    traffic = load_severities(EXPERIMENTS / "severities" / "traffic.yaml", classes)
+    assert (parse_severities(severities, classes, "own.yaml").weights == traffic.weights).all()
+    assert len(parse_criteria(criteria, GUIDES / "dependability.yaml").criteria) == 5
 
 
 def test_the_gate_for_logs_is_one() -> None:

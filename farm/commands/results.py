@@ -125,6 +125,10 @@ def _draw(conclusions: Sequence[Conclusion], out: str) -> None:
 
 def judge(options: argparse.Namespace) -> int:
     """Judge runs, or a user's own logs; a folder may be larger than memory."""
+    if options.domain:
+        return _by_scenarios(options)
+    if options.k:
+        raise ExperimentError("--k has no effect without --domain; leave it out")
     hint = "" if options.by else "; --by COLUMN tells alarm rates by one"
     reference = _reference(options.reference) if options.reference else None
     records: list[dict[str, Any]] = []
@@ -139,6 +143,19 @@ def judge(options: argparse.Namespace) -> int:
             signs.append((str(readouts.run["folder"]), warnings))
     _warn(signs)
     print_records(records, options.format, everything=options.all)
+    return 0
+
+
+def _by_scenarios(options: argparse.Namespace) -> int:
+    """Print what runs and logs say by the scenarios of a domain."""
+    from farm.protocols.dependability.logs import scenario_looks
+
+    for name in ("by", "reference", "all"):
+        if getattr(options, name):
+            raise ExperimentError(f"--{name} has no effect beside --domain; leave one of them out")
+    ks = options.k or [2]
+    for place in judged_folders(options.readouts):
+        print_looks(list(scenario_looks(place, options.domain, ks)), options.format)
     return 0
 
 

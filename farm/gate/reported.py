@@ -22,7 +22,7 @@ class ReportedMeasure:
     Examples
     --------
     >>> found = Measure(0.8)
-    >>> ReportedMeasure("scenario_coverage", "train k=2", found, found, found, 40, "read off").where
+    >>> ReportedMeasure("scenario_coverage", "train k=2", found, found, found, 40, 40, "read off").where
     'part:"train k=2"'
     """
 
@@ -36,7 +36,9 @@ class ReportedMeasure:
     high: Measure
     """No higher, with that level by itself."""
     n: int
-    """Of how many it is that count as independent; what they are, `method` says."""
+    """Of how many it is, such as images."""
+    n_groups: int
+    """How many of them count as independent, such as tracks."""
     method: str
     """How the bounds are made, and what is taken for granted."""
 
@@ -52,7 +54,7 @@ class ReportedMeasure:
     def evidence(self, level: float) -> Evidence:
         """Return the evidence for a verdict, where it was found for this level."""
         ends = (self.value, self.low, self.high)
-        return Evidence(*ends, level, self.n, None, self.n, (), self.method, grows=False)
+        return Evidence(*ends, level, self.n, None, self.n_groups, (), self.method, grows=False)
 
 
 Reported: TypeAlias = Callable[[float], Sequence[ReportedMeasure]]

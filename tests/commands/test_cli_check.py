@@ -228,11 +228,11 @@ def finds(folder):
     covered = Measure(len(folder.name) / 10)
     return lambda level: [
         *(
-            ReportedMeasure("scenario_coverage", part, covered, covered, covered, 40, "read off")
+            ReportedMeasure("scenario_coverage", part, covered, covered, covered, 40, 40, "read off")
             for part in ("train k=2", "test k=2")
         ),
         ReportedMeasure(
-            "neuron_pattern", "conv", Measure(0.2), Measure(0.1), Measure(0.2 + level / 10), 9, ""
+            "neuron_pattern", "conv", Measure(0.2), Measure(0.1), Measure(0.2 + level / 10), 9, 9, ""
         ),
     ]
 

@@ -20,7 +20,7 @@ def found(measure, part, value, low=None, high=None, n=50):
     """A result of a protocol; without ends it is read off, and text is the reason why there is no number."""
     ends = [value, value if low is None else low, value if high is None else high]
     made = [undefined(end) if isinstance(end, str) else Measure(float(end)) for end in ends]
-    return ReportedMeasure(measure, part, *made, n, "by hand")
+    return ReportedMeasure(measure, part, *made, n, n, "by hand")
 
 
 RUN = make_readouts({"oob": [False] * 20}, is_ood=[False] * 10 + [True] * 10)

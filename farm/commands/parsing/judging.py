@@ -102,6 +102,19 @@ def add_judging(commands: Commands) -> None:
         "may be repeated (default: class and time)",
     )
     judge.add_argument(
+        "--domain",
+        metavar="FILE",
+        help="tell instead what scenarios there are, of those that a file of conditions and restrictions "
+        "says there could be, and what monitors make of each; most of it needs no label",
+    )
+    judge.add_argument(
+        "--k",
+        type=int,
+        action="append",
+        metavar="K",
+        help="beside --domain: so many conditions at a time; may be repeated (default: 2)",
+    )
+    judge.add_argument(
         "--reference",
         metavar="RUN",
         help="tell whether scores and alarm rates have moved against the ID instances of a run or log",

@@ -12,7 +12,7 @@ from farm.errors import DataError, FarmError, ParameterError, one_line
 from farm.measures.measure import Bounded, Measure, undefined
 from farm.measures.neuron_activation import NeuronCoverage, neuron_coverage, switched_on
 from farm.measures.neuron_pattern import ActivationGroups, activation_groups, pattern_curve
-from farm.protocols.dependability.rows import BY_TRACKS, MetricRow, read_off, share_of
+from farm.protocols.dependability.rows import BY_TRACKS, MetricRow, how_many, read_off, share_of
 from farm.protocols.dependability.streams import MISSING, ScenarioCodes, Streams, track_codes
 from farm.store.readouts import Readouts
 
@@ -38,13 +38,15 @@ class ScenarioPatterns:
     curve: tuple[tuple[int, float], ...]
     """The metric of growing random parts of the images."""
 
-    def share(self, level: float, scenario: str | None = None) -> tuple[Bounded, int]:
-        """Return the share of images that lie apart in their scenario, or in one, and of how many."""
+    def row(self, part: str, level: float, scenario: str | None = None) -> MetricRow:
+        """Return the share of images that lie apart in their scenario, or in one."""
         named = list(self.groups) if scenario is None else [scenario]
         rows = np.concatenate([np.empty(0, dtype=np.int64), *(self.rows[one] for one in named)])
         apart = [self.rows[one][list(self.groups[one].outlying)] for one in named]
         hit = np.isin(rows, np.concatenate([rows[:0], *apart]))
-        return share_of(hit, self.track[rows], level), len(rows)
+        track, detail = self.track[rows], scenario is not None
+        value = share_of(hit, track, level)
+        return MetricRow(PATTERN, part, value, len(rows), BY_TRACKS, detail, how_many(track))
 
     def outlying(self, scenario: str) -> list[str]:
         """Return the images that lie apart in a scenario, the farthest first, by their ids."""
@@ -90,12 +92,8 @@ class NeuronFindings:
             if isinstance(one.patterns, str):
                 rows.append(MetricRow(PATTERN, where, _nowhere(one.patterns), one.n))
                 continue
-            rows.append(MetricRow(PATTERN, where, *one.patterns.share(level), BY_TRACKS))
-            rows += [
-                MetricRow(PATTERN, f"{where}, {of}", *one.patterns.share(level, of), BY_TRACKS, True)
-                for of in one.patterns.groups
-                if of != ALL
-            ]
+            rows.append(one.patterns.row(where, level))
+            rows += [one.patterns.row(f"{where}, {of}", level, of) for of in one.patterns.groups if of != ALL]
         return rows
 
 

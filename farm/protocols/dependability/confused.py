@@ -8,7 +8,7 @@ from farm.api import IntArray
 from farm.config.files import find_severities
 from farm.config.severity_matrix import load_severities
 from farm.measures.weighted_confusion import SeverityMatrix, WeightedConfusion
-from farm.protocols.dependability.rows import BY_TRACKS, Lacking, MetricRow
+from farm.protocols.dependability.rows import BY_TRACKS, Lacking, MetricRow, how_many
 from farm.protocols.dependability.streams import Streams, track_codes
 from farm.statistics.by_track import mean_by_track
 
@@ -43,4 +43,4 @@ class ConfusionFindings:
         mean = mean_by_track(
             self.found.weights, self.track, lowest=0, highest=self.matrix.heaviest, level=2 * level - 1
         )
-        return [MetricRow(METRIC, "mean", mean, self.found.n, BY_TRACKS)]
+        return [MetricRow(METRIC, "mean", mean, self.found.n, BY_TRACKS, tracks=how_many(self.track))]

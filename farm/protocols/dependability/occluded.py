@@ -11,7 +11,14 @@ import numpy as np
 from farm.api import IntArray
 from farm.measures.measure import Bounded, Measure
 from farm.measures.occlusion import AtThreshold, OverImages, at_threshold, over_thresholds
-from farm.protocols.dependability.rows import BY_TRACKS, OF_ONE, Lacking, MetricRow, without_ends
+from farm.protocols.dependability.rows import (
+    BY_TRACKS,
+    OF_ONE,
+    Lacking,
+    MetricRow,
+    how_many,
+    without_ends,
+)
 from farm.protocols.dependability.streams import Streams, track_codes
 from farm.report.figures import OccludedImage
 from farm.statistics.by_track import mean_by_track
@@ -81,7 +88,8 @@ class OcclusionFindings:
         rows = []
         for metric, over in self.metrics.items():
             n = over.n_defined
-            rows.append(MetricRow(metric, "mean", self._mean(over, level), n, BY_TRACKS))
+            tracks = how_many(self.track[~np.isnan(over.values)])
+            rows.append(MetricRow(metric, "mean", self._mean(over, level), n, BY_TRACKS, tracks=tracks))
             rows += [
                 MetricRow(metric, part, without_ends(value, OF_ONE), n, "")
                 for part, value in (("minimum", over.minimum), ("maximum", over.maximum))

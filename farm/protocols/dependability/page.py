@@ -112,30 +112,36 @@ def _warned(results: Results) -> Markup | None:
 def ricc_table(results: Results) -> Markup:
     """Return the metrics against the four attributes: values, what each means, what would improve it."""
     rows = tables.main_rows(results.rows())
-    headings = ["metric", *ATTRIBUTES, "value", "n", "what would improve it"]
+    attributes = [tag("span", name, class_="upright") for name in ATTRIBUTES]
+    headings = ["metric", *attributes, "value", "what would improve it"]
     made = []
     for name, kind in METRICS.items():
         own = [row for row in rows if row.metric.partition(".")[0] == name]
         if not own:
             continue
-        better = "higher is better" if kind.higher_is_better else "lower is better"
-        if name == SCENARIO:
-            better = "the good end is the measure's own"
         made.append(
             [
-                Cell(tag("strong", kind.title), f"{kind.meaning} ({better})"),
-                *(Cell("●" if one in kind.attributes else "") for one in ATTRIBUTES),
-                Cell(join([tag("div", f"{_part(row)}: {wording.value_words(row)}") for row in own])),
-                Cell(f"{max(row.n for row in own):,}"),
+                Cell(tag("strong", kind.title), f"{kind.meaning}{_better(name)}"),
+                *(Cell("●" if one in kind.attributes else "", colour="mark") for one in ATTRIBUTES),
+                Cell(join([_valued(row) for row in own])),
                 Cell(wording.improvement(results, name)),
             ]
         )
-    return table(headings, made, caption="The metrics and the attributes that they serve", sorts=False)
+    caption = "The metrics and the attributes that they serve"
+    return table(headings, made, caption=caption, sorts=False, class_="ricc")
 
 
-def _part(row: MetricRow) -> str:
+def _better(name: str) -> str:
+    """Say which end is the good one; of performance by scenario each measure has its own."""
+    if name == SCENARIO:
+        return ""
+    return f" {'Higher' if METRICS[name].higher_is_better else 'Lower'} is better."
+
+
+def _valued(row: MetricRow) -> Markup:
     measure = row.metric.partition(".")[2]
-    return f"{measure}, {row.part}" if measure else row.part
+    part = f"{measure}, {row.part}" if measure else row.part
+    return tag("div", f"{part}: {wording.value_words(row)}", tag("span", f" n = {row.n:,}", class_="note"))
 
 
 def _verdict(results: Results, criteria: str) -> Markup:

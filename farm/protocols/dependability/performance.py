@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from farm.store.readouts import Readouts
 
 ALL, DISCOUNTED, WEAKEST = "all", "discounted", "weakest"
 TEST = "test"
+HOW = "draws of tracks where images share some, else Wilson's or Garwood's interval"
 TOGETHER = "chosen of all scenarios, whose ends hold together"
 UNORDERED = "the stream is shuffled; say `performance: {ordered: true}` where images come as they were taken"
 NO_MONITOR = "no monitor is asked for; name some under monitors"
@@ -33,6 +34,17 @@ class JudgedImages:
 
     table: VerdictTable
     conditions: Mapping[str, list[str | None]]
+
+    @classmethod
+    def of(cls, readouts: Readouts, scenarios: ScenarioCodes, names: Sequence[str]) -> JudgedImages:
+        """Judge readouts, and name the value of each condition."""
+        codes = scenarios.codes(readouts)
+        conditions: dict[str, list[str | None]] = {}
+        for name in names:
+            own = codes[:, scenarios.domain.names.index(name)]
+            values = np.array([*scenarios.domain.conditions[name], None], dtype=object)
+            conditions[name] = values[np.where(own == MISSING, len(values) - 1, own)].tolist()
+        return cls(VerdictTable.of(readouts.instances, readouts.alarms, readouts.run), conditions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +98,16 @@ class MeasuredScenarios:
         """Yield the measure of all images, discounted, of the weakest scenario, and of each."""
         metric, both = f"{SCENARIO}.{self.measure}", 2 * level - 1
         every, cells = self.all(both), self.cells(both)
-        yield MetricRow(metric, f"{self.prefix}{ALL}", plain(every), every.n, "by tracks")
+        whole = {ALL: plain(every)}
         if self.measure != MTBF:
-            yield MetricRow(metric, f"{self.prefix}{DISCOUNTED}", self.discounted(both), every.n, "by tracks")
-            strict = 1 - (1 - both) / max(len(cells), 1)
-            weakest = _weakest(self.cells(strict))
-            yield MetricRow(metric, f"{self.prefix}{WEAKEST}", weakest, every.n, TOGETHER)
+            strict = 1 - (1 - both) / len(cells)
+            whole |= {DISCOUNTED: self.discounted(both), WEAKEST: _weakest(self.cells(strict))}
+        for part, value in whole.items():
+            how = TOGETHER if part == WEAKEST else HOW
+            yield MetricRow(metric, f"{self.prefix}{part}", value, every.n, how, tracks=every.n_tracks)
         for one in cells:
-            yield MetricRow(
-                metric, f"{self.prefix}{told_scenario(one)}", plain(one), one.n, "by tracks", True
-            )
+            part = f"{self.prefix}{told_scenario(one)}"
+            yield MetricRow(metric, part, plain(one), one.n, HOW, detail=True, tracks=one.n_tracks)
 
 
 def told_scenario(one: ScenarioValue) -> str:
@@ -160,12 +172,12 @@ class ScenarioPerformance:
         told, ks = streams.spec.scenarios, {len(names), *streams.spec.scenarios.k}
         recorded = ScenarioCoverage.of_data(scenarios, {TEST: streams.plain}, sorted(ks), (1, told.seconds))
         share = recorded.share(TEST, len(names))
-        plain = _images(streams.plain, scenarios, names)
+        plain = JudgedImages.of(streams.plain, scenarios, names)
         joined = _together([streams.plain, *streams.faulted.values()])
-        every = _images(joined, scenarios, names)
+        every = JudgedImages.of(joined, scenarios, names)
         monitors = [name for name in streams.spec.monitor_names if name in every.table.said]
         notes = {note["name"]: note["failure"] for note in joined.run["monitors"]}
-        silent = [(f"{name}, {ALL}", why) for name in streams.spec.monitor_names if (why := notes[name])]
+        silent = [(f"{name}, {ALL}", why) for name in streams.spec.monitor_names if (why := notes.get(name))]
         if not streams.spec.monitors:
             silent = [(ALL, NO_MONITOR)]
         found: list[MeasuredScenarios] = []
@@ -206,17 +218,6 @@ class ScenarioPerformance:
             for measure, part, why in self.lacking
         ]
         return rows
-
-
-def _images(readouts: Readouts, scenarios: ScenarioCodes, names: list[str]) -> JudgedImages:
-    table = VerdictTable.of(readouts.instances, readouts.alarms, readouts.run)
-    codes = scenarios.codes(readouts)
-    conditions: dict[str, list[str | None]] = {}
-    for name in names:
-        values = np.array([*scenarios.domain.conditions[name], None], dtype=object)
-        conditions[name] = values[codes[:, scenarios.domain.names.index(name)]].tolist()
-    assert MISSING == -1, "the last of the values stands for a missing one"
-    return JudgedImages(table, conditions)
 
 
 def _together(every: list[Readouts]) -> Readouts:

@@ -11,7 +11,14 @@ import pandas as pd
 from farm.api import FloatArray, IntArray
 from farm.measures.confidence_loss import HIGHEST, LOWEST, ConfidenceLoss
 from farm.measures.measure import Bounded
-from farm.protocols.dependability.rows import BY_TRACKS, OF_ONE, Lacking, MetricRow, without_ends
+from farm.protocols.dependability.rows import (
+    BY_TRACKS,
+    OF_ONE,
+    Lacking,
+    MetricRow,
+    how_many,
+    without_ends,
+)
 from farm.protocols.dependability.streams import Streams, track_codes
 from farm.statistics.by_track import mean_by_track
 from farm.store.readouts import Readouts
@@ -27,8 +34,8 @@ class LossFindings:
     found: ConfidenceLoss
     track: IntArray
     """The number of the track of each image that counts."""
-    severities: Mapping[str, float | None]
-    """At which severity each transformer was; None of one that has none."""
+    severities: Mapping[str, str]
+    """At which severity each transformer was, or how far it might move a pixel."""
 
     @classmethod
     def of_streams(cls, streams: Streams) -> LossFindings | Lacking:
@@ -52,15 +59,15 @@ class LossFindings:
 
     def rows(self, level: float) -> list[MetricRow]:
         """Return the mean, the least and the worst tenth, and each transformer's own mean."""
-        found, n = self.found, self.found.n
+        found, n, tracks = self.found, self.found.n, how_many(self.track)
         rows = [
-            MetricRow(METRIC, "mean", self._mean(found.losses, level), n, BY_TRACKS),
+            MetricRow(METRIC, "mean", self._mean(found.losses, level), n, BY_TRACKS, tracks=tracks),
             MetricRow(METRIC, "minimum", without_ends(found.minimum, OF_ONE), n, ""),
             MetricRow(METRIC, "worst tenth", without_ends(found.worst_tenth, TENTH), n, ""),
         ]
         for name, one in found.by_transformer.items():
             mean = self._mean(one.changes, level) if one.mean.defined else Bounded.nowhere(one.mean)
-            rows.append(MetricRow(METRIC, name, mean, one.n, BY_TRACKS, detail=True))
+            rows.append(MetricRow(METRIC, name, mean, one.n, BY_TRACKS, detail=True, tracks=tracks))
         return rows
 
     def _mean(self, changes: FloatArray, level: float) -> Bounded:
@@ -79,6 +86,9 @@ def _after(place: pd.Series, readouts: Readouts) -> FloatArray:
     return after
 
 
-def _severity(readouts: Readouts) -> float | None:
-    found = readouts.instances["severity"].dropna().unique()
-    return float(found[0]) if len(found) == 1 else None
+def _severity(readouts: Readouts) -> str:
+    (fault,) = readouts.run["stream"]["faults"]
+    if fault["severity"] is not None:
+        return f"{fault['severity']:g}"
+    eps = fault["parameters"].get("eps")
+    return "" if eps is None else f"eps {eps:g}"

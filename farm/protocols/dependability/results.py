@@ -106,7 +106,8 @@ class Results:
             if not value.defined and row.value.low.defined:
                 value = row.value.low
             ends = (value, row.value.low, row.value.high)
-            found.append(ReportedMeasure(row.metric, row.part, *ends, row.n, row.method))
+            tracks = row.n if row.tracks is None else row.tracks
+            found.append(ReportedMeasure(row.metric, row.part, *ends, row.n, tracks, row.method))
         return found
 
     @cached_property

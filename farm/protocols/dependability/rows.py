@@ -30,6 +30,8 @@ class MetricRow:
     method: str = READ_OFF
     detail: bool = False
     """Whether it is of a single scenario or transformer, and not of all."""
+    tracks: int | None = None
+    """In how many tracks the images come; None where that is no matter."""
 
 
 class Finding(Protocol):
@@ -51,11 +53,16 @@ def without_ends(value: Measure, why: str) -> Bounded:
     return Bounded(value, end, end)
 
 
+def how_many(track: IntArray) -> int:
+    """Return how many tracks these are."""
+    return len(np.unique(track))
+
+
 def share_of(hit: BoolArray, track: IntArray, level: float) -> Bounded:
     """Return the share of images that are hit; where images share tracks, its ends are by tracks."""
     part, whole = int(np.count_nonzero(hit)), len(hit)
     found = share(part, whole, "no images", 2 * level - 1)
-    if not whole or len(np.unique(track)) == whole:
+    if not whole or how_many(track) == whole:
         return found
     return Bounded(found.value, *share_by_track(hit, track, 2 * level - 1))
 

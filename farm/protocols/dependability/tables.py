@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from farm.comparing.between_failures import MTBF
+from farm.comparing.joint_tracks import ALARM_RATE
 from farm.judging.inspection import Look, LookCell
 from farm.measures.measure import Measure
 from farm.measures.neuron_activation import NeuronCell, NeuronCoverage
@@ -14,7 +15,12 @@ from farm.protocols.dependability.confused import ConfusionFindings
 from farm.protocols.dependability.coverage import ScenarioCoverage
 from farm.protocols.dependability.kinds import ATTRIBUTES, METRICS, SCENARIO, kind_of
 from farm.protocols.dependability.occluded import OcclusionFindings
-from farm.protocols.dependability.performance import ScenarioPerformance, plain, told_scenario
+from farm.protocols.dependability.performance import (
+    MeasuredScenarios,
+    ScenarioPerformance,
+    plain,
+    told_scenario,
+)
 from farm.protocols.dependability.perturbed import LossFindings
 from farm.protocols.dependability.results import Results
 from farm.protocols.dependability.rows import ONE_SIDED, MetricRow
@@ -176,7 +182,7 @@ def pattern_looks(found: Sequence[LayerFindings]) -> Iterator[Look]:
         for scenario, groups in one.patterns.groups.items():
             usual = "" if groups.main is None else wording.usual(groups)
             apart = one.patterns.outlying(scenario)
-            share, _ = one.patterns.share(ONE_SIDED, scenario)
+            share = one.patterns.row("", ONE_SIDED, scenario).value
             rows.append((scenario, groups.n, usual, len(apart), share, ", ".join(apart[:3])))
         rows.sort(key=lambda row: -int(str(row[3])))
         notes = [f"{one.patterns.left_out:,} images lack a condition"] if one.patterns.left_out else []
@@ -196,10 +202,7 @@ def loss_look(found: LossFindings, rows: Sequence[MetricRow]) -> Look:
     values = {row.part: row.value for row in rows if row.metric == "adversarial_loss"}
     shown: list[tuple[LookCell, ...]] = []
     for name, one in found.found.by_transformer.items():
-        severity = found.severities[name]
-        shown.append(
-            (name, "" if severity is None else f"{severity:g}", values[name], one.worst, one.tied or None)
-        )
+        shown.append((name, found.severities[name], values[name], one.worst, one.tied or None))
     shown.append(("the worst of each image", "", values["mean"], found.found.n, None))
     notes = ["Change of the right class's probability: -0.22 is from 0.91 to 0.69."]
     if found.found.untouched:
@@ -212,25 +215,26 @@ def loss_look(found: LossFindings, rows: Sequence[MetricRow]) -> Look:
     )
 
 
+def scenario_look(one: MeasuredScenarios) -> Look:
+    """Return a measure scenario by scenario, the weakest first."""
+    cells, every = one.cells(), one.all()
+    rows: list[tuple[LookCell, ...]] = [("all", plain(every), every.n)]
+    if one.measure != MTBF and one.coverage < 1:
+        rows.append(("discounted by scenario coverage", one.discounted(), every.n))
+    rows += [(told_scenario(cell), plain(cell), cell.n) for cell in cells[:SHOWN]]
+    notes = ["a scenario comes first that stands out even at the better end of its interval"]
+    if one.measure == MTBF:
+        unit = "images" if one.frame_rate is None else f"seconds, at {one.frame_rate:g} images a second"
+        notes.append(f"{unit} from one failure to the next; a failure is a run of wrong decisions acted upon")
+    if (more := len(cells) - SHOWN) > 0:
+        notes.append(f"and {more:,} more scenarios")
+    first = "most alarms" if one.measure == ALARM_RATE else "weakest scenarios"
+    return Look(f"{one.title}, {first} first", ("scenario", "value", "images"), rows, tuple(notes))
+
+
 def performance_looks(found: ScenarioPerformance) -> Iterator[Look]:
     """Return each measure scenario by scenario, the weakest first, and what to record next for monitors."""
-    for one in found.found:
-        cells, every = one.cells(), one.all()
-        rows: list[tuple[LookCell, ...]] = [("all", plain(every), every.n)]
-        if one.measure != MTBF:
-            rows.append(("discounted by scenario coverage", one.discounted(), every.n))
-        rows += [(told_scenario(cell), plain(cell), cell.n) for cell in cells[:SHOWN]]
-        notes = ["a scenario comes first that is weak even at the better end of its interval"]
-        if one.measure == MTBF:
-            unit = "images" if one.frame_rate is None else f"seconds, at {one.frame_rate:g} images a second"
-            notes.append(
-                f"{unit} from one failure to the next; a failure is a run of wrong decisions acted upon"
-            )
-        if (more := len(cells) - SHOWN) > 0:
-            notes.append(f"and {more:,} more scenarios; results.csv has all")
-        yield Look(
-            f"{one.title}, weakest scenarios first", ("scenario", "value", "images"), rows, tuple(notes)
-        )
+    yield from map(scenario_look, found.found)
     planned: list[tuple[LookCell, ...]] = [
         (one.of.title, told_scenario(one.weakest), plain(one.weakest), wording.told(one.scenario), one.new)
         for one in found.next_recordings

@@ -17,6 +17,7 @@ from farm.protocols.dependability.rows import Finding, MetricRow
 from farm.protocols.dependability.spec import TRAINING
 from farm.protocols.dependability.streams import Streams
 from farm.protocols.dependability.watched import WatchedCells
+from farm.report.cells import interval
 from farm.statistics.wording import counted, listed
 from farm.store.amounts import in_bytes, in_words
 
@@ -109,7 +110,7 @@ def value_words(row: MetricRow) -> str:
     shown = f"{value.value.value:.3g}"
     if not (value.low.defined and value.high.defined) or value.low == value.high:
         return shown
-    return f"{shown} (95 % interval {value.low.value:.3g} to {value.high.value:.3g})"
+    return f"{value.value.value:.3f} ({interval(value.low.value, value.high.value, 3)})"
 
 
 def improvement(results: Results, metric: str) -> str:
@@ -140,14 +141,16 @@ def _next_scenario(found: Finding) -> str:
 
 
 def _farthest(found: Sequence[LayerFindings]) -> str:
-    for one in found:
-        if isinstance(one.patterns, str):
-            continue
-        share = {of: len(each.outlying) / each.n for of, each in one.patterns.groups.items() if each.n}
-        scenario = max(share, key=lambda of: share[of], default=None)
-        if scenario is not None and share[scenario]:
-            return f"Most lie apart in the {one.data} data under {scenario} ({100 * share[scenario]:.0f} %)."
-    return ""
+    share = {
+        f"the {one.data} data under {of}": len(each.outlying) / each.n
+        for one in found
+        if not isinstance(one.patterns, str)
+        for of, each in one.patterns.groups.items()
+    }
+    worst = max(share, key=lambda at: share[at], default="")
+    if not worst or not share[worst]:
+        return ""
+    return f"The largest share that lies apart is in {worst} ({100 * share[worst]:.1f} %)."
 
 
 def _worst_transformer(found: Finding) -> str:
@@ -170,7 +173,7 @@ def _weakest_scenario(found: Finding) -> str:
     if not weakest.value.defined:
         return ""
     value = f"{weakest.value.value:.3g} over {counted(weakest.n, 'image')}"
-    return f"Weakest in {one.title}: {told_scenario(weakest)} ({value})."
+    return f"Most surely weak in {one.title}: {told_scenario(weakest)} ({value})."
 
 
 def _costliest(found: Finding) -> str:

@@ -13,11 +13,12 @@ import pandas as pd
 import pytest
 
 from farm.judging.readouts import load_run
+from farm.measures import wilson
 from farm.protocols.dependability.activity import NeuronFindings
 from farm.protocols.dependability.kinds import METRICS
 from farm.protocols.dependability.results import COLUMNS, FILE, Results
 from farm.protocols.dependability.rows import ONE_SIDED
-from farm.statistics.by_track import mean_by_track
+from farm.statistics.by_track import mean_by_track, share_by_track
 from farm.store.campaign_folder import CampaignFolder, planned_cells
 from farm.store.occlusion import load_occlusion
 from farm.store.readouts import Readouts
@@ -186,6 +187,20 @@ def test_a_neuron_is_on_above_the_threshold_alone(results: Results) -> None:
     assert one.coverage[1].share.value == 0.5, "none is above 1, and all are off"
 
 
+def test_ends_of_what_lies_apart_are_those_of_tracks(results: Results) -> None:
+    """Of the test data images share tracks; the nights are of a track each."""
+    facts = truth()
+    hit, track = apart(facts), pd.factorize(facts["track"])[0]
+    night = facts["night"].to_numpy()
+    assert len(set(track[night])) == night.sum()
+    rows = results.frame[results.frame["metric"] == "neuron_pattern"].set_index("part")
+    whole, nights = (rows.loc[f"test units{part}"] for part in ("", ", weather=dry, light=night"))
+    of_tracks = [end.value for end in share_by_track(hit, track)]
+    alone = [end.value for end in wilson(int(hit[night].sum()), int(night.sum()))]
+    assert [whole["low"], whole["high"]] == pytest.approx(of_tracks)
+    assert [nights["low"], nights["high"]] == pytest.approx(alone)
+
+
 # The classifier -------------------------------------------------------------------------------------------
 
 
@@ -231,14 +246,17 @@ def test_its_ends_are_those_of_tracks(results: Results) -> None:
 
 def test_only_images_that_all_transformers_had_are_compared(tmp_path: Path) -> None:
     nudge = {"name": f"{HERE}:Nudge", "as": "nudge"}
-    loss = {"transformers": [FADE, GLARE, nudge], "severity": 4, "images": 20}
+    splash = {"name": f"{HERE}:Splash", "as": "splash"}  # which changes nothing, and acts where it is wet
+    loss = {"transformers": [FADE, GLARE, nudge, splash], "severity": 4, "images": 20}
     assert run(tmp_path, metrics="adversarial_loss", data="test", loss=loss) == 0
     results, there = Results.of(tmp_path / "out"), streams(tmp_path / "out")
-    one = changes().assign(id=truth()["id"], nudge=np.where(truth()["night"], 1, -1) * 0.01 * 4)
-    acted = [set(there[name].instances["id"].str.rpartition("|")[0]) for name in ("fade", "glare", "nudge")]
+    one = changes().assign(id=truth()["id"], nudge=np.where(truth()["night"], 1, -1) * 0.04, splash=0.0)
+    names = ["fade", "glare", "nudge", "splash"]
+    acted = [set(there[name].instances["id"].str.rpartition("|")[0]) for name in names]
+    assert len({frozenset(ids) for ids in acted}) == 2
     own = one[one["id"].isin(set.intersection(*acted))]
-    assert 0 < len(own) <= 20
-    expected = own[["fade", "glare", "nudge"]].min(axis=1).mean()
+    assert 0 < len(own) < 10
+    expected = own[names].min(axis=1).mean()
     assert value(results, "adversarial_loss", "mean") == pytest.approx(expected, abs=1e-6)
     assert results.frame.loc[results.frame["part"] == "mean", "n"].tolist() == [len(own)]
     assert results.loss.severities["nudge"] == "eps 0.04"

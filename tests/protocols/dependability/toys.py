@@ -61,7 +61,8 @@ UNITS = 6
 def truth(split: str = "test") -> pd.DataFrame:
     """Return what is known of the images: in the test data nothing is both wet and at night."""
     number = np.arange(SIZES[split])
-    wet, night = number % 3 == 0, number % 5 == 0
+    # Two of three nights show what is dark, so that what is wrong is not wrong as often either way.
+    wet, night = number % 3 == 0, (number % 10 == 0) | (number % 30 == 25)
     if split == "test":
         night &= ~wet
     columns = {

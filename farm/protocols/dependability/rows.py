@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from farm.api import BoolArray, IntArray
+from farm.comparing.measures import CLASSIFIER
 from farm.measures.measure import Bounded, Measure, share, undefined
 from farm.statistics.by_track import share_by_track
 
@@ -32,6 +33,8 @@ class MetricRow:
     """Whether it is of a single scenario or transformer, and not of all."""
     tracks: int | None = None
     """In how many tracks the images come; None where that is no matter."""
+    about: str = CLASSIFIER
+    """Whose result it is: the classifier's, a monitor's, that of some data."""
 
 
 class Finding(Protocol):

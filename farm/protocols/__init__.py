@@ -22,6 +22,7 @@ PROTOCOLS = {
 """Where each lies.
 
 Its package gives `as_campaign`, `size_record`, `size_lines`, `write_results`, `result_tables`, `result_page`.
+One may also give `problems(folder)`: lines on what was wrong with data or files, beside cells that failed.
 One that finds measures over its whole campaign may also give `reported(folder)`, which returns a
 `farm.gate.reported.Reported`: what it found, for the criteria of `farm check`.
 """

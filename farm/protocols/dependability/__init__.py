@@ -65,6 +65,13 @@ def result_page(folder: Path, book: FigureBook) -> str:
     return page(Results.of(folder), book)
 
 
+def problems(folder: Path) -> list[str]:
+    """Return what is wrong with data or files, so that something of a campaign could not be found."""
+    from farm.protocols.dependability.results import Results
+
+    return Results.of(folder).problems
+
+
 def reported(folder: Path) -> Reported:
     """Return what criteria may ask for."""
     from farm.protocols.dependability.results import Results

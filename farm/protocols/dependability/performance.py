@@ -12,13 +12,12 @@ import pandas as pd
 from farm.comparing.between_failures import MTBF
 from farm.comparing.by_scenario import ScenarioValue, by_scenario, discounted
 from farm.comparing.measures import CLASSIFIER, OF_CLASSIFIER
-from farm.errors import DataError
 from farm.judging.table import VerdictTable
 from farm.measures.measure import Bounded, Measure, undefined
 from farm.protocols.dependability.activity import told_by
 from farm.protocols.dependability.coverage import ScenarioCoverage
 from farm.protocols.dependability.kinds import SCENARIO
-from farm.protocols.dependability.rows import LEVEL, MetricRow
+from farm.protocols.dependability.rows import LEVEL, Lacking, MetricRow
 from farm.protocols.dependability.streams import MISSING, ScenarioCodes, Streams
 from farm.store.readouts import Readouts
 
@@ -198,11 +197,11 @@ class ScenarioPerformance:
     """Measures that have no value, of which part, and why."""
 
     @classmethod
-    def of_streams(cls, streams: Streams) -> ScenarioPerformance:
+    def of_streams(cls, streams: Streams) -> ScenarioPerformance | Lacking:
         """Judge the test data as they are, and with all faults put on them."""
         scenarios, asked = streams.scenarios, streams.spec.performance
         if isinstance(scenarios, str):
-            raise DataError(scenarios)
+            return Lacking(tuple(f"{SCENARIO}.{one}" for one in (*asked.measures, MTBF)), scenarios)
         names = told_by(streams, scenarios)
         told, ks = streams.spec.scenarios, {len(names), *streams.spec.scenarios.k}
         recorded = ScenarioCoverage.of_data(scenarios, {TEST: streams.plain}, sorted(ks), (1, told.seconds))

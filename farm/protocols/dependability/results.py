@@ -103,6 +103,15 @@ class Results:
         every = [row for finding in self.findings for row in finding.rows(level)]
         return [row for row in every if self.streams.spec.asks(row.metric.partition(".")[0])]
 
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with data or files, so that metrics could not be found."""
+        wrong: dict[str, list[str]] = {}
+        for one in self.findings:
+            if isinstance(one, Lacking) and one.wrong:
+                wrong.setdefault(one.why, []).extend(one.metrics)
+        return [f"{', '.join(names)}: {why}" for why, names in wrong.items()]
+
     def reported(self, level: float) -> list[ReportedMeasure]:
         """Return what criteria may ask for.
 
@@ -142,7 +151,7 @@ def _found(what: _FromStreams[F], streams: Streams, metrics: tuple[str, ...]) ->
     try:
         return what.of_streams(streams)
     except UserError as error:
-        return Lacking(metrics, one_line(error))
+        return Lacking(metrics, one_line(error), wrong=True)
 
 
 def _record(row: MetricRow) -> dict[str, Any]:

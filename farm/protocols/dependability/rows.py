@@ -76,6 +76,8 @@ class Lacking:
 
     metrics: tuple[str, ...]
     why: str
+    wrong: bool = False
+    """Whether something is wrong with what was given, and not merely missing."""
 
     def rows(self, level: float) -> list[MetricRow]:  # noqa: ARG002 - as every finding
         """Return an undefined result for each."""

@@ -28,10 +28,9 @@ def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 def size_record(cells: Iterable[tuple[Mapping[str, Any], Experiment]], costs: Costs) -> dict[str, Any]:
     """Return what a campaign of these cells is, and what it takes, as JSON."""
-    from farm.protocols.dependability.kinds import METRICS
     from farm.protocols.dependability.sizes import Sizes
 
-    return Sizes(list(cells), costs, len(METRICS)).record()
+    return Sizes(list(cells), costs).record()
 
 
 def size_lines(told: Mapping[str, Any], workers: int) -> list[str]:

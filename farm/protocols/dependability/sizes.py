@@ -25,7 +25,6 @@ class Sizes:
 
     cells: Sequence[tuple[Mapping[str, Any], Experiment]]
     costs: Costs
-    metrics: int
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON; what could not be measured is null."""
@@ -40,7 +39,6 @@ class Sizes:
         seconds = {"training": spent, "streams": streams, "heat maps": occlusion}
         return {
             "cells": len(self.cells),
-            "metrics": self.metrics,
             "trainings": trainings,
             "seconds": {name: round(value, 1) for name, value in seconds.items()} if images else None,
             "nbytes": A_STREAM * len(self.cells) + AN_IMAGE * images if images else None,

@@ -267,7 +267,7 @@ METHOD = (
 
 def size_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:
     """Say before a run what it takes, as `Sizes.record` tells it."""
-    yield f"dependability: {counted(told['metrics'], 'metric')} of {counted(told['cells'], 'stream')}"
+    yield f"dependability: {counted(told['cells'], 'stream')}"
     trained = (
         counted(told["trainings"], "network") if told["trainings"] else "none: it brings its weights along"
     )

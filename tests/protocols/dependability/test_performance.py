@@ -187,27 +187,31 @@ def test_where_nothing_failed_it_is_at_least_something(measured: Results) -> Non
 # What to record next --------------------------------------------------------------------------------------
 
 
-def test_what_to_record_next_has_the_weakest_scenario_and_is_allowed(tmp_path: Path) -> None:
-    """A dry night is the weakest, which was always slow; so slow is all that a dry night may be."""
-    scenarios = {"domain": DOMAIN, "by": ["weather", "light"], "k": [2, 3]}
+@pytest.mark.parametrize(("allowed", "new"), [(True, 1), (False, 0)])
+def test_what_to_record_next_has_the_weakest_scenario_and_is_allowed(
+    tmp_path: Path, allowed: bool, new: int
+) -> None:
+    """A dry night is the weakest. It was always slow, and where the domain has it so, is nothing else."""
+    domain = DOMAIN if not allowed else {"conditions": DOMAIN["conditions"]}
+    scenarios = {"domain": domain, "by": ["weather", "light"], "k": [2, 3]}
     workload = {"name": f"{HERE}:Squares", "slow_nights": True}
     changes: dict[str, Any] = {"metrics": ["scenario", "adversarial_loss"], "workload": workload}
     assert run(tmp_path, scenarios=scenarios, **changes) == 0
     found = Results.of(tmp_path / "out").performance
     assert isinstance(found, ScenarioPerformance)
     (one,) = found.next_recordings
-    assert one.weakest.scenario == {"weather": "dry", "light": "night"}
-    assert (dict(one.scenario), one.new) == ({"weather": "dry", "light": "night"}, 0), "slow ones are there"
-    weakest = {"light": "night"}
-    proposal = found.recorded.scenario_with("test", weakest)
+    weakest = {"weather": "dry", "light": "night"}
+    assert one.weakest.scenario == weakest
+    assert dict(one.scenario) == (weakest | {"speed": "40..200"} if allowed else weakest)
+    assert one.new == new
+    proposal = found.recorded.scenario_with("test", {"light": "night"})
     assert proposal is not None
-    domain = found.recorded.of.domain
-    written = domain.written(proposal.scenario)
-    assert weakest.items() <= written.items()
-    assert not domain.broken(np.array([proposal.scenario])).any()
-    assert written["weather"] == "wet", "of the nights only wet ones were never recorded"
-    # Of a wet night nothing was recorded at k = 3; with each speed it is one cell.
-    assert proposal.gain == 1
+    made = found.recorded.of.domain
+    assert not made.broken(np.array([proposal.scenario])).any()
+    written = made.written(proposal.scenario)
+    assert written["light"] == "night"
+    assert (written["weather"], written["speed"]) != ("dry", "..40"), "that is there"
+    assert proposal.gain == 1, "of three conditions a scenario is one cell"
 
 
 def test_without_an_order_there_is_no_time_between_failures(tmp_path: Path) -> None:

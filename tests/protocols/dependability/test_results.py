@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -111,6 +112,22 @@ def test_coverage_is_that_of_the_conditions(results: Results) -> None:
         assert value(results, "scenario_coverage", f"{data} k=1") == 1
         assert value(results, "scenario_coverage", f"{data} k=2") == both
     assert (both, results.frame.loc[0, "n"]) == (3 / 4, SIZES["train"])
+
+
+def test_cells_that_restrictions_make_impossible_do_not_count(tmp_path: Path) -> None:
+    """Where nothing can be both wet and at night, the test data have all that there is."""
+    domain = """
+        conditions: {weather: [dry, wet, icy], light: [day, night]}
+        restrictions: [{at_most: 1, of: [weather=wet, light=night]}]
+    """
+    (tmp_path / "roads.yaml").write_text(domain, encoding="utf-8")
+    changes: dict[str, Any] = {"metrics": ["scenario_coverage", "monitor_coverage"], "data": "test"}
+    faults = [{**FADE, "severity": 1}]
+    assert run(tmp_path, faults=faults, scenarios={"domain": "roads.yaml"}, **changes) == 0
+    results = Results.of(tmp_path / "out")
+    assert value(results, "scenario_coverage", "test k=2") == 3 / 5, "nothing is icy, by day or at night"
+    assert value(results, "monitor_coverage", "k=2") == 3 / 5
+    assert value(results, "monitor_coverage", "k=1") == 4 / 5
 
 
 def switched(data: str) -> np.ndarray:

@@ -33,26 +33,24 @@ SHOWN = 12
 def looks(results: Results) -> Iterator[Look]:
     """Return all tables: the metrics with their attributes, and then each metric."""
     yield from short(results)
-    spec = results.streams.spec
-    if isinstance(results.coverage, ScenarioCoverage) and spec.asks("scenario_coverage"):
+    asks = results.streams.spec.asks
+    if asks("scenario_coverage") and isinstance(results.coverage, ScenarioCoverage):
         yield from coverage_looks(results.coverage)
-    if isinstance(results.neurons, NeuronFindings):
-        if spec.asks("neuron_activation"):
-            yield activation_look(results.neurons.found)
-            yield from empty_looks(results.neurons.found)
-        if spec.asks("neuron_pattern"):
-            yield from pattern_looks(results.neurons.found)
-    if isinstance(results.loss, LossFindings) and spec.asks("adversarial_loss"):
+    if asks("neuron_activation") and isinstance(results.neurons, NeuronFindings):
+        yield activation_look(results.neurons.found)
+        yield from empty_looks(results.neurons.found)
+    if asks("neuron_pattern") and isinstance(results.neurons, NeuronFindings):
+        yield from pattern_looks(results.neurons.found)
+    if asks("adversarial_loss") and isinstance(results.loss, LossFindings):
         yield loss_look(results.loss, results.rows())
-    if isinstance(results.performance, ScenarioPerformance) and spec.asks(SCENARIO):
+    if asks(SCENARIO) and isinstance(results.performance, ScenarioPerformance):
         yield from performance_looks(results.performance)
-    if isinstance(results.occlusion, OcclusionFindings) and spec.asks(
-        "interpretation_precision", "occlusion_covering"
-    ):
+    both = "interpretation_precision", "occlusion_covering"
+    if asks(*both) and isinstance(results.occlusion, OcclusionFindings):
         yield occlusion_look(results.occlusion)
-    if isinstance(results.confusion, ConfusionFindings) and spec.asks("weighted_confusion"):
+    if asks("weighted_confusion") and isinstance(results.confusion, ConfusionFindings):
         yield confusion_look(results.confusion)
-    if isinstance(results.watched, WatchedCells) and spec.asks("monitor_coverage"):
+    if asks("monitor_coverage") and isinstance(results.watched, WatchedCells):
         yield from watched_looks(results.watched)
 
 

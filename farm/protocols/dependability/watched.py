@@ -73,7 +73,7 @@ class WatchedCells:
         scenarios = streams.scenarios
         if isinstance(scenarios, str):
             return Lacking((METRIC,), scenarios)
-        if not streams.faulted:
+        if not streams.faulted or not streams.spec.fault_names:
             return Lacking((METRIC,), "no fault was put on the test data; name some under loss or faults")
         none = np.empty((0, len(scenarios.domain.names)), dtype=np.int64)
         codes = {

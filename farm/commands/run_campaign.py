@@ -100,12 +100,12 @@ def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: arg
     from farm.commands.results import print_looks
 
     of = protocol_named(said["protocol"])
-    written = of.write_results(folder.path)
+    results = of.results(folder.path)
+    written = results.write(folder.path)
     if options.format == "table":
-        print_looks(of.result_tables(folder.path, short=True), "table")
+        print_looks(of.tables(results, short=True), "table")
         print(f"All results are in {written}.\n")
-    problems = getattr(of, "problems", None)
-    return [] if problems is None else list(problems(folder.path))
+    return list(getattr(results, "problems", ()))
 
 
 def _executor(options: argparse.Namespace, campaign: Campaign) -> Executor:

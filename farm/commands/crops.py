@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,22 +73,21 @@ def _planned(
         raise ExperimentError(f"{told}; expected one for all, or one for each in their order")
     found: dict[tuple[str, ...], list[AnnotatedImage]] = {}
     seen: dict[str, str] = {}
-    clipped, read, bad_boxes = 0, [], []
+    clipped, read, bad_boxes = 0, [], Counter[tuple[str, str]]()
     for text, folder in zip(options.annotations, folders, strict=True):
         splits, path = _with_splits(text)
         if not Path(folder).is_dir():
             raise DataError(f"--images {folder} is no folder; expected the one that images' names start from")
         images = read_annotations(path, options.format)
         for image in images:
-            if (before := seen.setdefault(image.name, image.where)) != image.where:
-                raise DataError(
-                    f"image {image.name!r} is in {before} and {image.where}; expected each image once"
-                )
+            if image.name in seen:
+                told = f"image {image.name!r} is in {seen[image.name]} and {image.where}"
+                raise DataError(f"{told}; expected each image once")
+        seen |= {image.name: image.where for image in images}
         located = locate(images, Path(folder), context, drop=options.bad_boxes == "drop")
         found.setdefault(splits, []).extend(located.images)
         clipped += located.clipped
-        bad_boxes.append(located.left_out)
-        objects = sum(len(image.objects) for image in images)
+        bad_boxes.update(located.left_out)
         read.append(
             {
                 "annotations": str(path),
@@ -94,15 +95,12 @@ def _planned(
                 "splits": list(splits),
                 "images_from": str(folder),
                 "images": len(images),
-                "objects": objects,
+                "objects": sum(len(image.objects) for image in images),
             }
         )
     plan = choose(found, rules, classes)
-    left_out = dict(plan.left_out)
-    for counted in bad_boxes:
-        left_out |= {key: left_out.get(key, 0) + n for key, n in counted.items()}
-    merged = {} if classes is None else dict(classes.named)
-    return Plan(plan.crops, plan.classes, left_out), clipped, {"sources": read, "class_map": merged}
+    plan = replace(plan, left_out=bad_boxes + Counter(plan.left_out))
+    return plan, clipped, {"sources": read, "class_map": dict(classes.named) if classes else {}}
 
 
 def _with_splits(text: str) -> tuple[tuple[str, ...], Path]:

@@ -127,6 +127,7 @@ def test_bad_boxes_are_told_or_counted(here: Path, capsys: pytest.CaptureFixture
         ("none.json", "--out", "set"),
         ("det.json", "--out", "images"),
         ("det.json", "coco.json", "--out", "set"),
+        ("train=det.json", "test=det.json", "--out", "set"),
         ("det.json", "--out", "set", "--images", "kitti"),
         ("det.json", "--out", "set", "--format", "kitti"),
         ("det.json", "--out", "set", "--classes", "none.yaml"),

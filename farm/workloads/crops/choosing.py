@@ -23,8 +23,8 @@ from farm.workloads.crops.class_map import ClassMap
 from farm.workloads.crops.rules import CropRules
 from farm.workloads.listing import SPLITS
 
-_NO_MORE = 1 + 1e-9
-"""What rounding adds to a share is not more than the share."""
+_ROUNDED = 1 + 1e-9
+"""What rounding adds to a width or an area, or takes from it, makes no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _cut_out(
         return "truncated"
     if one.occluded and label not in rules.keep_occluded:
         return "occluded"
-    if right - left < rules.narrowest:
+    if (right - left) * _ROUNDED < rules.narrowest:
         return f"narrower than {rules.narrowest:g} pixels"
     # The least square of whole pixels that holds it.
     first_x, first_y = math.floor(left), math.floor(top)
@@ -165,7 +165,7 @@ def _cut_out(
     inside = np.clip(boxes, [x, y, x, y], [x + side, y + side, x + side, y + side])
     areas = (inside[:, 2] - inside[:, 0]) * (inside[:, 3] - inside[:, 1])
     areas[row] = 0
-    if areas.max() > rules.other * (right - left) * (bottom - top) * _NO_MORE:
+    if areas.max() > rules.other * (right - left) * (bottom - top) * _ROUNDED:
         return f"beside another object of more than {rules.other:.3g} of its area"
     return Crop(image, one, label, split, x, y, side, rules.size)
 

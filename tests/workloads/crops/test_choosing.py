@@ -130,6 +130,11 @@ def test_objects_that_are_added_change_no_other_cut_out() -> None:
     assert len(two) == 2
 
 
+def test_each_object_of_an_image_is_drawn_for_itself() -> None:
+    crops = of(FREE, image(*[(20, 20, 40, 40)] * 20)).crops
+    assert len({(crop.left, crop.top, crop.side) for crop in crops}) > 15
+
+
 def test_another_seed_is_another_set() -> None:
     images = [image((5, 5, 45, 40), name=f"{i}.jpg") for i in range(40)]
     one, two = (of(replace(FREE, seed=seed), *images, splits=ALL).crops for seed in (0, 1))
@@ -147,6 +152,7 @@ def test_each_object_is_cut_out_or_counted_by_why_not() -> None:
         AnnotatedObject("6", "car", (0, 0, 29.75, 60)),
         AnnotatedObject("7", "car", (0, 0, 61, 20)),
         AnnotatedObject("8", "bicycle", (0, 0, 30, 20), occluded=True, truncated=True),
+        AnnotatedObject("9", "motorcycle", (0, 0, 29, 20)),
     ]
     # Each in an image of its own, so that none disturbs another one.
     images = [AnnotatedImage(one.key, "a.json", (one,), height=H, width=W) for one in objects]
@@ -160,6 +166,7 @@ def test_each_object_is_cut_out_or_counted_by_why_not() -> None:
         ("occluded", "car"): 1,
         ("of a class that is dropped", "rider"): 1,
         ("narrower than 30 pixels", "car"): 1,
+        ("narrower than 30 pixels", "bike"): 1,
         ("larger than any square in its image", "car"): 1,
     }
 
@@ -181,6 +188,13 @@ def test_what_is_left_out_disturbs_others_all_the_same() -> None:
 def test_a_third_of_the_area_is_allowed_and_no_more(high: float, n: int) -> None:
     # 30 x 30 pixels, and inside them a part of another: 30 x 10 is a third.
     assert len(of(CropRules(), image((20, 20, 50, 50), (20, 20, 50, 20 + high))).crops) == n
+
+
+def test_how_fractions_of_pixels_are_rounded_makes_no_difference() -> None:
+    # The one is just as wide as is asked for, and the other has just a third of its area.
+    for shift in np.arange(0, 3, 0.1):
+        main, third = ((5 + shift, 5 + shift, 35 + shift, high + shift) for high in (35, 15))
+        assert len(of(CropRules(), image(main, third)).crops) == 1, shift
 
 
 def test_no_class_and_split_has_more_than_was_asked_for() -> None:

@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         monitors.add_own,
         judging.add_looking,
         data.add_scenarios,
+        data.add_crops,
         monitors.add_catalogue,
         running.add_bench,
     ):

@@ -17,11 +17,13 @@ from farm.gate.criteria_file import parse_criteria
 from farm.protocols.dependability.spec import Dependability
 from farm.protocols.robustness.spec import Robustness
 from farm.store.logs import read_log
+from farm.workloads.crops.class_map import parse_class_map
 from tests.wording import same_text
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
 FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
+CROPS = (GUIDES / "crops.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
 DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
@@ -50,6 +52,19 @@ def values(text: str) -> dict:
 def test_the_experiment_is_one() -> None:
     names = [spec.name for spec in parse_experiment(values("workload:"), "guide").monitors]
     assert names == ["max-softmax", "knn"]
+
+
+def test_the_classes_of_cut_outs_are_a_mapping() -> None:
+    mapping, workload = blocks(CROPS, "yaml")
+    classes = parse_class_map(yaml.safe_load(mapping), "guide")
+    asked = _parser().parse_args(commands(blocks(CROPS, "")[0])[0])
+    assert set(asked.keep_occluded.split(",")) <= set(classes.classes)
+    assert [path.partition("=")[0] for path in asked.annotations] == ["train+validation", "test"]
+    assert len(asked.images) == len(asked.annotations)
+    assert (
+        parse_experiment({**values("workload:"), **yaml.safe_load(workload)}, "guide").workload.name
+        == "table"
+    )
 
 
 def test_the_domain_of_scenarios_is_one() -> None:

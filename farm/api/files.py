@@ -55,9 +55,9 @@ def read_bytes(path: Path | str, most: int | None = None) -> bytes:
         raise OSError(errno.EINVAL, str(error), str(path)) from None
 
 
-def read_text(path: Path | str) -> str:
+def read_text(path: Path | str, most: int = TEXT) -> str:
     """Return the text of a file of YAML or JSON; raise `OSError` or `UnicodeDecodeError` where it fails."""
-    return read_bytes(path, TEXT).decode("utf-8")
+    return read_bytes(path, most).decode("utf-8")
 
 
 def files_were_closed() -> bool:

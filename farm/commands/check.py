@@ -89,8 +89,8 @@ def _reported(places: Sequence[str], criteria: Sequence[Criterion]) -> Reported 
     """Return what the protocol of the one folder found, where a criterion is about that."""
     if len(places) != 1 or all(criterion.gated.kind != "reported" for criterion in criteria):
         return None
-    finds = getattr(protocol_of(places[0]), "reported", None)
-    return None if finds is None else cast(Reported, finds(Path(places[0])))
+    of = protocol_of(places[0])
+    return None if of is None else cast("Reported | None", getattr(of.results(places[0]), "reported", None))
 
 
 def _tell_unranked(runs: Sequence[Readouts], criteria: Sequence[Criterion]) -> None:

@@ -28,7 +28,7 @@ def report(options: argparse.Namespace) -> int:
     check_replaceable(out, figures)
     places = [Path(place) for place in options.runs]
     if len(places) == 1 and (of := protocol_of(places[0])) is not None:
-        made = _written(lambda book: of.result_page(places[0], book), out, figures)
+        made = _written(lambda book: of.page(of.results(places[0]), book), out, figures)
     else:
         made = write_report(find(places), out, figures)
     print(f"farm: written to {made}, its figures to {figures}", file=sys.stderr)

@@ -16,7 +16,7 @@ from farm.errors import ExperimentError
 from farm.judging import JudgedRun
 from farm.judging.classifier_check import classifier_warnings
 from farm.judging.readouts import is_large, judged_folders, judged_records
-from farm.protocols import protocol_of
+from farm.protocols import Protocol, protocol_of
 from farm.report.tables import render
 from farm.store.files import check_free
 from farm.store.readouts import Readouts
@@ -91,7 +91,7 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compare_protocol(of: Any, options: argparse.Namespace) -> int:
+def _compare_protocol(of: Protocol, options: argparse.Namespace) -> int:
     """Print what the campaign of a protocol found; it has tables of its own, and one folder at a time."""
     if len(options.runs) > 1:
         raise ExperimentError(
@@ -100,7 +100,7 @@ def _compare_protocol(of: Any, options: argparse.Namespace) -> int:
         )
     if options.cd or options.out or options.table:
         raise ExperimentError("--cd, --out and --table have no effect on a protocol's folder; leave them out")
-    print_looks(of.result_tables(Path(options.runs[0])), "latex" if options.latex else options.format)
+    print_looks(of.tables(of.results(options.runs[0])), "latex" if options.latex else options.format)
     return 0
 
 

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,8 @@ def run_campaign(campaign: Campaign, home: Path, options: argparse.Namespace) ->
     answers: list[Answer] = []
     why_not: str | None = None
     if campaign.protocol is not None:
-        if summary.done:
-            _tell_protocol(campaign.protocol, folder, options)
+        problems = _tell_protocol(campaign.protocol, folder, options) if summary.done else []
+        summary = replace(summary, failures=[*summary.failures, *problems])
     elif summary.done:
         answers, why_not = answers_of(folder.path)
     if options.format == "table":
@@ -95,15 +95,17 @@ def _tell_plan(campaign: Campaign, home: Path, folder: CampaignFolder, options: 
     print("\n".join([*lines, *_cell_lines(plan)]))
 
 
-def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: argparse.Namespace) -> None:
-    """Write what a protocol's campaign found, and print the beginning of it."""
+def _tell_protocol(said: Mapping[str, Any], folder: CampaignFolder, options: argparse.Namespace) -> list[str]:
+    """Write what a protocol's campaign found, print the beginning, and return what was wrong with data."""
     from farm.commands.results import print_looks
 
     of = protocol_named(said["protocol"])
-    written = of.write_results(folder.path)
+    results = of.results(folder.path)
+    written = results.write(folder.path)
     if options.format == "table":
-        print_looks(of.result_tables(folder.path, short=True), "table")
+        print_looks(of.tables(results, short=True), "table")
         print(f"All results are in {written}.\n")
+    return list(getattr(results, "problems", ()))
 
 
 def _executor(options: argparse.Namespace, campaign: Campaign) -> Executor:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from farm.comparing.measures import CLASSIFIER
 from farm.gate.criterion import Criterion
 from farm.gate.demand import Evidence
 from farm.gate.measures import PART, REPORTED
@@ -41,6 +42,8 @@ class ReportedMeasure:
     """How many of them count as independent, such as tracks."""
     method: str
     """How the bounds are made, and what is taken for granted."""
+    about: str = CLASSIFIER
+    """Whose it is: the classifier's, a monitor's, that of some data."""
 
     def __post_init__(self) -> None:
         if self.measure not in REPORTED or not self.part:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from farm.comparing.measures import CLASSIFIER
 from farm.gate.against import Baselines
 from farm.gate.criteria_file import CriteriaFile
 from farm.gate.criterion import Criterion
@@ -111,7 +110,7 @@ def judge_criteria(
     for criterion, selected in selections:
         if isinstance(selected, ReportedMeasure):
             own = selected.evidence(criterion.level)
-            verdicts.append(_judged(file, criterion, CLASSIFIER, selected.where, own))
+            verdicts.append(_judged(file, criterion, selected.about, selected.where, own))
             continue
         if criterion.baseline is not None:
             known = baselines.paired_evidence(selected, criterion)

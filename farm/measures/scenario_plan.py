@@ -1,7 +1,8 @@
 """Which scenarios to record next: each covers as many new cells as a scenario can, under the restrictions.
 
-Climbing from several scenarios finds a good one soon; integer programming then either finds a better one or
-proves that there is none. Where its time ends before, what it has proven by then is the bound.
+Climbing from several scenarios, and again from where it ended with a few conditions drawn anew, finds a good
+one soon; integer programming then either finds a better one or proves that there is none. Where its time ends
+before, what it has proven by then is the bound.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from farm.api.arrays import BoolArray, IntArray
+from farm.api.randomness import generator
 from farm.measures.scenario_search import Search
 from farm.measures.scenarios import Cells, Coverage, Domain
 
-_STARTS = 64
+_STARTS, _KICKS = 64, 2_000
 _MOST_PROGRAMMED = 15_000
 """Cells; with more of them the program does not end when its time does."""
 _CLIMBING = 0.3
@@ -63,6 +65,18 @@ def _best(domain: Domain, cells: Cells, search: Search, is_open: BoolArray, seco
             best, gain = found, own
         if gain == at_most or time.monotonic() - began > _CLIMBING * seconds:
             break
+    rng, at = generator(0, "scenario plan"), best
+    for _ in range(_KICKS):
+        if gain == at_most or time.monotonic() - began > _CLIMBING * seconds:
+            break
+        kicked = climber.kicked(at, rng)
+        if kicked is None:
+            continue
+        found = climber.climbed(kicked)
+        # What is as good is gone on from, too: so the search leaves its first summit.
+        if (own := climber.gain(found)) >= climber.gain(at):
+            at = found
+            best, gain = (found, own) if own > gain else (best, gain)
     left = seconds - (time.monotonic() - began)
     if gain < at_most and left > 0 and is_open.sum() <= _MOST_PROGRAMMED:
         found_better, bound = _program(domain, cells, np.flatnonzero(is_open), gain, left)
@@ -91,6 +105,13 @@ class _Climber:
     def gain(self, scenario: IntArray) -> int:
         """Return how many open cells a scenario has."""
         return int(self._open[self._cells.ids(scenario[None])].sum())
+
+    def kicked(self, scenario: IntArray, rng: np.random.Generator) -> IntArray | None:
+        """Return a scenario with up to three conditions drawn anew; None where restrictions forbid it."""
+        kicked, sizes = scenario.copy(), self._domain.sizes
+        drawn = rng.choice(len(sizes), min(3, len(sizes)), replace=False)
+        kicked[drawn] = rng.integers(0, sizes[drawn])
+        return None if self._domain.broken(kicked[None]).any() else kicked
 
     def climbed(self, scenario: IntArray) -> IntArray:
         """Return a scenario that no change of one condition betters."""

@@ -167,23 +167,31 @@ class _Hiding:
         self._parts = [(top[at : at + step], left[at : at + step]) for at in range(0, top.size, step)]
         self._copies = np.empty((min(step, top.size), *shape), dtype=np.float32)
         self._windows = self._patches(self._copies, writeable=True)
+        self._checked = False
 
     def heat(self, image: Images, label: int) -> NDArray[np.float32]:
         """Return the probability of one class with the patch at each position."""
         self._copies[:] = image
         own, fill = self._patches(image), self._fill(image)
         heat: list[NDArray[np.floating]] = []
-        for top, left in self._parts:
+        for number, (top, left) in enumerate(self._parts, start=1):
             place = np.arange(len(top)), slice(None), top, left
             self._windows[place] = fill
             heat.append(self._classifier.observe(self._copies[: len(top)]).probabilities[:, label])
-            self._windows[place] = own[:, top, left].swapaxes(0, 1)
+            if number < len(self._parts) or not self._checked:  # the next image takes the place of all
+                self._windows[place] = own[:, top, left].swapaxes(0, 1)
+        if not self._checked:
+            self._check_left_alone(image)
+        return np.concatenate(heat).astype(np.float32).reshape(self._shape)
+
+    def _check_left_alone(self, image: Images) -> None:
+        """Raise where the classifier wrote to what it was given: what it does it does with the first."""
         if not np.array_equal(self._copies, np.broadcast_to(image, self._copies.shape)):
             raise ComponentFailure(
                 f"classifier '{self._classifier.name}' changed the images that it was given; expected it to "
                 "leave them as they are: let it change a copy"
             )
-        return np.concatenate(heat).astype(np.float32).reshape(self._shape)
+        self._checked = True
 
     def _patches(self, images: Images, *, writeable: bool = False) -> Images:
         side = (self._asked.window, self._asked.window)

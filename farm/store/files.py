@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from farm.api.files import read_text
+from farm.api.files import TEXT, read_text
 from farm.errors import DataError, StorageError
 
 
@@ -123,17 +123,22 @@ def write_text(path: Path, text: str) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; a number that is not finite is none of JSON's."""
+    value = read_json_value(path)
+    if not isinstance(value, dict):
+        raise DataError(f"{path} holds a {type(value).__name__}; expected a JSON object")
+    return value
+
+
+def read_json_value(path: Path, most: int = TEXT) -> Any:
+    """Read any JSON value from a file of at most so many bytes."""
     try:
-        value = json.loads(read_text(path), parse_constant=_finite, parse_float=_finite)
+        return json.loads(read_text(path, most), parse_constant=_finite, parse_float=_finite)
     except FileNotFoundError:
         raise DataError(f"{path} is not there; expected a JSON file") from None
     except RecursionError:
         raise DataError(f"{path}: values are nested too deep; was it edited?") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read as JSON ({error}); is it truncated?") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{path} holds a {type(value).__name__}; expected a JSON object")
-    return value
 
 
 def _finite(text: str) -> float:

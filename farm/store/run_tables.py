@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from farm.api.files import check_regular
 from farm.errors import DataError
 from farm.store.logs import condition_columns
 from farm.store.parquet_table import told_parquet
@@ -50,6 +51,7 @@ def _rule(column: str) -> tuple[Callable[[pa.DataType], bool], str]:
 def read_schema(path: Path) -> pa.Schema:
     """Return the columns of a run's table, with their types."""
     with told_parquet(path):
+        check_regular(path)
         return pq.read_schema(path)
 
 

@@ -16,6 +16,8 @@ from safetensors.numpy import save_file
 
 from farm.cli import main
 from tests.campaign.made_campaigns import make_campaign
+from tests.workloads.annotations import annotation_makers as annotations
+from tests.workloads.annotations.annotation_makers import Thing
 
 CLASSIFIER = {"name": "farm.testing.fakes:TinyModel", "as": "means"}
 TINY = {"name": "farm.testing.fakes:TinySource", "as": "tiny"}
@@ -112,6 +114,18 @@ READERS = {
     "recorded scenarios": Reader(
         ("recorded.csv", "recorded.parquet"),
         ("farm scenarios domain.yaml recorded.csv", "farm scenarios domain.yaml recorded.parquet"),
+    ),
+    "annotations": Reader(
+        ("coco.json", "det.json", "frames/2.json", "kitti/2.txt", "classes.yaml"),
+        tuple(
+            f"farm crops {path} --images streets --out out --classes classes.yaml --size 16 --quiet"
+            for path in ("coco.json", "det.json", "frames", "kitti")
+        ),
+    ),
+    "annotated image": Reader(
+        ("streets/0.jpg", "streets/3.jpg"),
+        ("farm crops kitti --images streets --out out --size 16 --quiet",),
+        cases=20,
     ),
     "costs": Reader(("costs.yaml",), ("farm inspect run --costs costs.yaml",)),
     "CSV log": Reader(("log.csv",), _looks("log.csv")),
@@ -270,8 +284,20 @@ def _write_images() -> None:
     index.to_parquet("index.parquet", index=False)
     for suffix in ("png", "jpg", "webp"):
         Image.fromarray(made["x_test"][0]).save(f"image.{suffix}")
+    _write_streets()
     weights = {"1.weight": np.zeros((2, 192), np.float32), "1.bias": np.zeros(2, np.float32)}
     save_file(weights, "weights.safetensors")
+
+
+def _write_streets() -> None:
+    """Write annotated images in every format."""
+    scene = {str(i): [Thing("car", (20 + i, 20, 80, 90)), Thing("bus", (110, 30, 160, 90))] for i in range(4)}
+    annotations.draw(scene, Path("streets"), ".jpg")
+    annotations.coco(scene, Path("coco.json"), ".jpg")
+    annotations.bdd(scene, Path("det.json"), ".jpg")
+    annotations.bdd_files(scene, Path("frames"))
+    annotations.kitti(scene, Path("kitti"))
+    _write("classes.yaml", {"car": "car", "vehicle": ["bus", "truck"], "drop": ["rider"]})
 
 
 def _write_logs() -> None:

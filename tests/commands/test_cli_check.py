@@ -218,7 +218,12 @@ def of_protocol(here, monkeypatch):
             lambda record: record["campaign"].update(protocol={"protocol": "made"}),
         )
         monkeypatch.setitem(PROTOCOLS, "made", "made_protocol")
-        monkeypatch.setitem(sys.modules, "made_protocol", SimpleNamespace(**protocol))
+
+        def of(folder):
+            return SimpleNamespace(**{key: find(Path(folder)) for key, find in protocol.items()})
+
+        results = SimpleNamespace(Results=SimpleNamespace(of=of))
+        monkeypatch.setitem(sys.modules, "made_protocol.results", results)
 
     return made
 

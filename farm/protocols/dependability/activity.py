@@ -135,6 +135,11 @@ def _patterns(streams: Streams, readouts: Readouts, values: Features, layer: str
         ]
     )
     rows = scenario_rows(streams, readouts)
+    if spec.groups > neurons + 1:
+        raise ParameterError(
+            f"neurons.groups is {spec.groups}, and layer '{layer}' has {neurons} neurons; expected at most "
+            "one group more than that"
+        )
     groups = {of: activation_groups(counts[own], neurons, spec.groups) for of, own in rows.items()}
     known = np.concatenate([*rows.values(), np.empty(0, dtype=np.int64)])
     scenario = np.repeat(np.arange(len(rows)), [len(own) for own in rows.values()])

@@ -56,7 +56,8 @@ class ScenarioCoverage:
             known = (every != MISSING).all(axis=1)
             codes = every[known]
             sizes[name] = len(codes), int((~known).sum())
-            _check_allowed(domain, codes, f"the {name} data", scenarios.source)
+            ids = readouts.instances["id"].to_numpy()[known]
+            _check_allowed(domain, codes, ids, f"the {name} data", scenarios.source)
             for k in ks if len(codes) else ():
                 if k <= len(domain.names):
                     cells = Cells(domain.sizes, k)
@@ -75,7 +76,7 @@ class ScenarioCoverage:
                     has = counted(len(self.of.domain.names), "condition")
                     why = f"k is {k}, and the domain has {has}" if n else "no image has all conditions"
                     value = Bounded.nowhere(undefined(why))
-                rows.append(MetricRow(METRIC, f"{data} k={k}", value, n))
+                rows.append(MetricRow(METRIC, f"{data} k={k}", value, n, about=f"the {data} data"))
         return rows
 
     def share(self, data: str, k: int) -> float:
@@ -113,7 +114,7 @@ def _choosing(domain: Domain, cell: Mapping[str, str]) -> list[Restriction]:
     return [Restriction((choice,), low=1) for choice in choices]
 
 
-def _check_allowed(domain: Domain, codes: IntArray, what: str, source: str) -> None:
+def _check_allowed(domain: Domain, codes: IntArray, ids: np.ndarray, what: str, source: str) -> None:
     """Raise where images break a restriction: then either the domain or what is told of them is wrong."""
     broken = domain.broken(codes)
     if not broken.any():
@@ -122,6 +123,6 @@ def _check_allowed(domain: Domain, codes: IntArray, what: str, source: str) -> N
     number = int(np.argmax(broken[:, row])) + 1
     told = ", ".join(f"{name}={value}" for name, value in domain.written(codes[row]).items())
     raise DataError(
-        f"{what}: {int(broken.any(axis=0).sum()):,} images break restrictions of {source}, such as one of "
-        f"{told}, which breaks restriction {number}; expected none"
+        f"{what}: {int(broken.any(axis=0).sum()):,} images break restrictions of {source}, such as "
+        f"'{ids[row]}' ({told}), which breaks restriction {number}; expected none"
     )

@@ -79,6 +79,11 @@ class OcclusionFindings:
         ]
 
     @property
+    def unsure(self) -> int:
+        """Of how many images the predicted class is below the threshold with nothing hidden."""
+        return int((self.maps.plain < self.at.rho).sum())
+
+    @property
     def metrics(self) -> Mapping[str, OverImages]:
         """Each metric over the images."""
         return {PRECISION: self.at.precision, COVERING: self.at.covering}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pandas as pd
@@ -14,7 +14,7 @@ from farm.gate.criteria_file import load_criteria
 from farm.judging.readouts import load_runs
 from farm.measures.neuron_activation import NeuronCoverage
 from farm.protocols.dependability import tables, wording
-from farm.protocols.dependability.activity import LayerFindings
+from farm.protocols.dependability.activity import LayerFindings, NeuronFindings
 from farm.protocols.dependability.confused import ConfusionFindings
 from farm.protocols.dependability.coverage import ScenarioCoverage
 from farm.protocols.dependability.kinds import ATTRIBUTES, METRICS, SCENARIO, kind_of
@@ -69,7 +69,7 @@ def _sections(results: Results, book: FigureBook) -> Iterator[PageSection]:
         yield PageSection("verdict", "Verdict", _verdict(results, spec.criteria))
     made: dict[str, tuple[str, Callable[[], Markup]]] = {
         "scenario_coverage": ("Scenario coverage", lambda: _coverage(results.coverage, book)),
-        "neuron_activation": ("Neuron k-activation", lambda: _activation(results.neurons.found, book)),
+        "neuron_activation": ("Neuron k-activation", lambda: _activation(results.neurons, book)),
         "neuron_pattern": ("Activation patterns", lambda: _patterns(results, book)),
         "adversarial_loss": ("Confidence loss", lambda: _loss(results)),
         SCENARIO: ("Performance by scenario", lambda: _performance(results.performance)),
@@ -185,7 +185,10 @@ def _coverage(found: ScenarioCoverage | Lacking, book: FigureBook) -> Markup:
     )
 
 
-def _activation(found: Sequence[LayerFindings], book: FigureBook) -> Markup:
+def _activation(neurons: NeuronFindings | Lacking, book: FigureBook) -> Markup:
+    if isinstance(neurons, Lacking):
+        return join(_meaning("neuron_activation"), _lacks(neurons))
+    found = neurons.found
     points = [
         {"panel": f"{one.data}, {one.layer}", "line": f"k = {k}", "n": n, "value": value}
         for one in found
@@ -204,7 +207,10 @@ def _activation(found: Sequence[LayerFindings], book: FigureBook) -> Markup:
 
 
 def _patterns(results: Results, book: FigureBook) -> Markup:
-    found = results.neurons.found
+    neurons = results.neurons
+    if isinstance(neurons, Lacking):
+        return join(_meaning("neuron_pattern"), _lacks(neurons))
+    found = neurons.found
     points = [
         {"panel": f"{one.data}, {one.layer}", "line": "images that lie apart", "n": n, "value": value}
         for one in found
@@ -238,7 +244,7 @@ def _outlying(results: Results, one: LayerFindings) -> Markup | None:
     return tag(
         "figure",
         image_sheet(images, title),
-        tag("figcaption", f"{title}, the farthest first: {', '.join(ids)}"),
+        tag("figcaption", f"{title}, the farthest of each scenario in turn: {', '.join(ids)}"),
     )
 
 

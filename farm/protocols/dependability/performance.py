@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from farm.comparing.between_failures import MTBF
 from farm.comparing.by_scenario import ScenarioValue, by_scenario, discounted
-from farm.comparing.measures import OF_CLASSIFIER
+from farm.comparing.measures import CLASSIFIER, OF_CLASSIFIER
 from farm.judging.table import VerdictTable
 from farm.measures.measure import Bounded, Measure, undefined
 from farm.protocols.dependability.activity import told_by
@@ -69,7 +70,7 @@ class MeasuredScenarios:
         return self.measure if self.monitor is None else f"{self.measure} of {self.monitor}"
 
     def cells(self, level: float = LEVEL) -> list[ScenarioValue]:
-        """Return the scenarios, the weakest first; the ends hold together with the level."""
+        """Return the scenarios, those first that are weak even at their better end."""
         return self._of(self.images.conditions, level)
 
     def all(self, level: float = LEVEL) -> ScenarioValue:
@@ -97,17 +98,49 @@ class MeasuredScenarios:
     def rows(self, level: float) -> Iterator[MetricRow]:
         """Yield the measure of all images, discounted, of the weakest scenario, and of each."""
         metric, both = f"{SCENARIO}.{self.measure}", 2 * level - 1
-        every, cells = self.all(both), self.cells(both)
-        whole = {ALL: plain(every)}
+        every, cells, about = self.all(both), self.cells(both), self.monitor or CLASSIFIER
+        sizes = dict.fromkeys((ALL, DISCOUNTED), (every.n, every.n_tracks, HOW))
+        whole = {ALL: plain(every), DISCOUNTED: self.discounted(both)}
         if self.measure != MTBF:
-            strict = 1 - (1 - both) / len(cells)
-            whole |= {DISCOUNTED: self.discounted(both), WEAKEST: _weakest(self.cells(strict))}
+            one = self.weakest
+            sizes[WEAKEST] = (one.n, one.n_tracks, f"{told_scenario(one)}: {TOGETHER}")
+            whole[WEAKEST] = _bounds_of_worst(self._together(both))
         for part, value in whole.items():
-            how = TOGETHER if part == WEAKEST else HOW
-            yield MetricRow(metric, f"{self.prefix}{part}", value, every.n, how, tracks=every.n_tracks)
+            n, tracks, how = sizes[part]
+            yield MetricRow(metric, f"{self.prefix}{part}", value, n, how, tracks=tracks, about=about)
         for one in cells:
             part = f"{self.prefix}{told_scenario(one)}"
-            yield MetricRow(metric, part, plain(one), one.n, HOW, detail=True, tracks=one.n_tracks)
+            yield MetricRow(metric, part, plain(one), one.n, HOW, True, one.n_tracks, about)
+
+    def _together(self, level: float) -> list[ScenarioValue]:
+        """Return the scenarios that are told, with ends so far apart that all hold at once with the level."""
+        told = self.told
+        return [] if not told else _told(self.cells(1 - (1 - level) / len(told)))
+
+    @cached_property
+    def told(self) -> list[ScenarioValue]:
+        """The scenarios of which each condition is told."""
+        return _told(self.cells())
+
+    @cached_property
+    def weakest(self) -> ScenarioValue:
+        """The scenario with the worst value; where none has any, the first."""
+        known = [one for one in self.told if one.value.defined] or self.cells()
+        sign = 1 if known[0].higher_is_better else -1
+        return min(known, key=lambda one: sign * one.value.value)
+
+    @cached_property
+    def surely_weak(self) -> list[ScenarioValue]:
+        """The scenarios that are weaker than all images together, where the ends of all hold at once."""
+        every = self.all().value
+        if not every.defined:
+            return []
+        sign = 1 if self.weakest.higher_is_better else -1
+        return [
+            one
+            for one in self._together(LEVEL)
+            if one.at_best.defined and sign * one.at_best.value < sign * every.value
+        ]
 
 
 def told_scenario(one: ScenarioValue) -> str:
@@ -122,23 +155,23 @@ def plain(one: ScenarioValue) -> Bounded:
     return Bounded(one.value, one.low, one.high)
 
 
-def _weakest(cells: list[ScenarioValue]) -> Bounded:
-    """Return the worst value of any scenario, where all scenarios' ends hold together."""
-    pick = min if all(one.higher_is_better for one in cells) else max
-    return Bounded(
-        *(
-            _picked([getattr(one, end) for one in cells], pick, whole=end != "value")
-            for end in ("value", "low", "high")
-        )
-    )
+def _told(cells: list[ScenarioValue]) -> list[ScenarioValue]:
+    return [one for one in cells if None not in one.scenario.values()]
 
 
-def _picked(every: list[Measure], pick: object, *, whole: bool) -> Measure:
-    known = [one.value for one in every if one.defined]
-    lacking = [one.reason for one in every if one.reason is not None]
-    if not known or (whole and lacking):
-        return undefined(lacking[0] if lacking else "there is no scenario")
-    return Measure(pick(known))  # type: ignore[operator]
+def _bounds_of_worst(cells: list[ScenarioValue]) -> Bounded:
+    """Return the worst value of any scenario and its ends, where all scenarios' ends hold together."""
+    if not cells:
+        return Bounded.nowhere(undefined("no image has all conditions"))
+    pick = min if cells[0].higher_is_better else max
+    values = [one.value for one in cells if one.value.defined]
+    value = Measure(pick(one.value for one in values)) if values else cells[0].value
+    return Bounded(value, *(_whole([getattr(one, end) for one in cells], pick) for end in ("low", "high")))
+
+
+def _whole(ends: list[Measure], pick: Callable[[Iterable[float]], float]) -> Measure:
+    """Return the one end of all; where one is missing there is none."""
+    return next((one for one in ends if not one.defined), None) or Measure(pick(one.value for one in ends))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +180,7 @@ class NextRecording:
 
     of: MeasuredScenarios
     weakest: ScenarioValue
+    """One that is surely weak, if there is any, else that with the worst value."""
     scenario: Mapping[str, str]
     new: int
     """How many cells it would be the first to have; 0 where all that it has was recorded."""
@@ -203,7 +237,7 @@ class ScenarioPerformance:
         for one in self.found:
             if one.monitor is None or one.measure == MTBF:
                 continue
-            weakest = one.cells()[0]
+            weakest = (one.surely_weak or [one.weakest])[0]
             cell = {name: value for name, value in weakest.scenario.items() if value is not None}
             proposal = self.recorded.scenario_with(TEST, cell)
             scenario = cell if proposal is None else self.recorded.of.domain.written(proposal.scenario)

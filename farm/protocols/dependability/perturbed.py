@@ -36,6 +36,8 @@ class LossFindings:
     """The number of the track of each image that counts."""
     severities: Mapping[str, str]
     """At which severity each transformer was, or how far it might move a pixel."""
+    unlabelled: tuple[str, ...] = ()
+    """Transformers that are left out, since nothing that they change has a right answer."""
 
     @classmethod
     def of_streams(cls, streams: Streams) -> LossFindings | Lacking:
@@ -49,13 +51,17 @@ class LossFindings:
         before = plain.instances["label_probability"].to_numpy(dtype=np.float64)
         place = pd.Series(np.arange(len(before)), index=plain.instances["id"])
         after = {name: _after(place, one) for name, one in there.items()}
+        unlabelled = tuple(name for name, values in after.items() if np.isnan(values).all())
+        after = {name: values for name, values in after.items() if name not in unlabelled}
+        if not after:
+            return Lacking((METRIC,), f"no transformer leaves a right answer: {', '.join(unlabelled)}")
         # The worst of six is worse than that of five: only images that all acted on are compared.
         known = ~np.isnan(np.array(list(after.values()))).any(axis=0)
         found = ConfidenceLoss.of(
             before, {name: np.where(known, values, np.nan) for name, values in after.items()}
         )
         severity = {name: _severity(one) for name, one in there.items()}
-        return cls(found, track_codes(plain)[found.rows], severity)
+        return cls(found, track_codes(plain)[found.rows], severity, unlabelled)
 
     def rows(self, level: float) -> list[MetricRow]:
         """Return the mean, the least and the worst tenth, and each transformer's own mean."""

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 
+from farm.comparing.between_failures import MTBF
+from farm.errors import UserError, one_line
 from farm.gate.reported import ReportedMeasure
 from farm.protocols.dependability.activity import NeuronFindings
 from farm.protocols.dependability.confused import ConfusionFindings
@@ -23,6 +25,7 @@ from farm.protocols.dependability.streams import Streams
 from farm.protocols.dependability.watched import WatchedCells
 from farm.store.files import write_text
 
+F = TypeVar("F", covariant=True)
 FILE = "results.csv"
 COLUMNS = ("metric", "part", "value", "n", "low", "high", "attributes")
 
@@ -41,37 +44,42 @@ class Results:
     @cached_property
     def coverage(self) -> ScenarioCoverage | Lacking:
         """Scenario coverage, and what to record next."""
-        return ScenarioCoverage.of_streams(self.streams)
+        return _found(ScenarioCoverage, self.streams, ("scenario_coverage",))
 
     @cached_property
-    def neurons(self) -> NeuronFindings:
+    def neurons(self) -> NeuronFindings | Lacking:
         """Which patterns of neurons the data bring about, and which images lie apart."""
-        return NeuronFindings.of_streams(self.streams)
+        return _found(NeuronFindings, self.streams, ("neuron_activation", "neuron_pattern"))
 
     @cached_property
     def loss(self) -> LossFindings | Lacking:
         """What transformers cost."""
-        return LossFindings.of_streams(self.streams)
+        return _found(LossFindings, self.streams, ("adversarial_loss",))
 
     @cached_property
     def performance(self) -> ScenarioPerformance | Lacking:
         """What decisions are worth, scenario by scenario."""
-        return ScenarioPerformance.of_streams(self.streams)
+        return _found(ScenarioPerformance, self.streams, self._of_scenarios)
 
     @cached_property
     def occlusion(self) -> OcclusionFindings | Lacking:
         """Where the network looks."""
-        return OcclusionFindings.of_streams(self.streams)
+        return _found(OcclusionFindings, self.streams, ("interpretation_precision", "occlusion_covering"))
 
     @cached_property
     def confusion(self) -> ConfusionFindings | Lacking:
         """What mix-ups weigh."""
-        return ConfusionFindings.of_streams(self.streams)
+        return _found(ConfusionFindings, self.streams, ("weighted_confusion",))
 
     @cached_property
     def watched(self) -> WatchedCells | Lacking:
         """What monitors were tried on."""
-        return WatchedCells.of_streams(self.streams)
+        return _found(WatchedCells, self.streams, ("monitor_coverage",))
+
+    @property
+    def _of_scenarios(self) -> tuple[str, ...]:
+        """What performance by scenario is called, a name a measure."""
+        return tuple(f"{SCENARIO}.{one}" for one in (*self.streams.spec.performance.measures, MTBF))
 
     @property
     def findings(self) -> list[Finding]:
@@ -95,6 +103,15 @@ class Results:
         every = [row for finding in self.findings for row in finding.rows(level)]
         return [row for row in every if self.streams.spec.asks(row.metric.partition(".")[0])]
 
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with data or files, so that metrics could not be found."""
+        wrong: dict[str, list[str]] = {}
+        for one in self.findings:
+            if isinstance(one, Lacking) and one.wrong:
+                wrong.setdefault(one.why, []).extend(one.metrics)
+        return [f"{', '.join(names)}: {why}" for why, names in wrong.items()]
+
     def reported(self, level: float) -> list[ReportedMeasure]:
         """Return what criteria may ask for.
 
@@ -107,7 +124,7 @@ class Results:
                 value = row.value.low
             ends = (value, row.value.low, row.value.high)
             tracks = row.n if row.tracks is None else row.tracks
-            found.append(ReportedMeasure(row.metric, row.part, *ends, row.n, tracks, row.method))
+            found.append(ReportedMeasure(row.metric, row.part, *ends, row.n, tracks, row.method, row.about))
         return found
 
     @cached_property
@@ -121,6 +138,20 @@ class Results:
         text: str = self.frame.to_csv(index=False, lineterminator="\n")
         write_text(target, text)
         return target
+
+
+class _FromStreams(Protocol[F]):
+    """What finds some metrics."""
+
+    def of_streams(self, streams: Streams) -> F | Lacking: ...
+
+
+def _found(what: _FromStreams[F], streams: Streams, metrics: tuple[str, ...]) -> F | Lacking:
+    """Find some metrics; what is wrong with their data or files costs no others."""
+    try:
+        return what.of_streams(streams)
+    except UserError as error:
+        return Lacking(metrics, one_line(error), wrong=True)
 
 
 def _record(row: MetricRow) -> dict[str, Any]:

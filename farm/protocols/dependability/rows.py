@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from farm.api import BoolArray, IntArray
+from farm.comparing.measures import CLASSIFIER
 from farm.measures.measure import Bounded, Measure, share, undefined
 from farm.statistics.by_track import share_by_track
 
@@ -32,6 +33,8 @@ class MetricRow:
     """Whether it is of a single scenario or transformer, and not of all."""
     tracks: int | None = None
     """In how many tracks the images come; None where that is no matter."""
+    about: str = CLASSIFIER
+    """Whose result it is: the classifier's, a monitor's, that of some data."""
 
 
 class Finding(Protocol):
@@ -73,6 +76,8 @@ class Lacking:
 
     metrics: tuple[str, ...]
     why: str
+    wrong: bool = False
+    """Whether something is wrong with what was given, and not merely missing."""
 
     def rows(self, level: float) -> list[MetricRow]:  # noqa: ARG002 - as every finding
         """Return an undefined result for each."""

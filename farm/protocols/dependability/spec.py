@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from farm.api import PooledLayer, parameters_of
+from farm.api import Faultload, PooledLayer, parameters_of
 from farm.comparing.measures import MEASURES, OF_CLASSIFIER
 from farm.config.experiment import IF_THERE
 from farm.config.explaining import explain
@@ -239,9 +239,14 @@ class Dependability(Strict):
 
     def _at_severity(self, one: ValidationFaultSpec) -> dict[str, Any]:
         """Return what puts a transformer at the one severity of all."""
-        made = one.make("faultload")
+        made = cast(Faultload, one.make("faultload"))
+        if made.category == "novelty":
+            raise ExperimentError(
+                f"loss.transformers: '{_titled(one)}' leaves no right answer; expected faultloads that keep "
+                "labels: put it under faults"
+            )
         parameters = parameters_of(type(made))
-        if made.severities:  # type: ignore[attr-defined]
+        if made.severities:
             return {} if one.severity is not None else {"severity": self.loss.severity}
         if "eps" in parameters and "eps" not in one.parameters:
             return {"eps": round(EPS_A_LEVEL * self.loss.severity, 9)}

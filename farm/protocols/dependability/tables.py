@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from farm.comparing.between_failures import MTBF
 from farm.comparing.joint_tracks import ALARM_RATE
 from farm.judging.inspection import Look, LookCell
-from farm.measures.measure import Measure
+from farm.measures.measure import Bounded, Measure
 from farm.measures.neuron_activation import NeuronCell, NeuronCoverage
 from farm.protocols.dependability import wording
-from farm.protocols.dependability.activity import ALL, LayerFindings
+from farm.protocols.dependability.activity import ALL, LayerFindings, NeuronFindings
 from farm.protocols.dependability.confused import ConfusionFindings
 from farm.protocols.dependability.coverage import ScenarioCoverage
 from farm.protocols.dependability.kinds import ATTRIBUTES, METRICS, SCENARIO, kind_of
@@ -33,25 +33,24 @@ SHOWN = 12
 def looks(results: Results) -> Iterator[Look]:
     """Return all tables: the metrics with their attributes, and then each metric."""
     yield from short(results)
-    spec = results.streams.spec
-    if isinstance(results.coverage, ScenarioCoverage) and spec.asks("scenario_coverage"):
+    asks = results.streams.spec.asks
+    if asks("scenario_coverage") and isinstance(results.coverage, ScenarioCoverage):
         yield from coverage_looks(results.coverage)
-    if spec.asks("neuron_activation"):
+    if asks("neuron_activation") and isinstance(results.neurons, NeuronFindings):
         yield activation_look(results.neurons.found)
         yield from empty_looks(results.neurons.found)
-    if spec.asks("neuron_pattern"):
+    if asks("neuron_pattern") and isinstance(results.neurons, NeuronFindings):
         yield from pattern_looks(results.neurons.found)
-    if isinstance(results.loss, LossFindings) and spec.asks("adversarial_loss"):
+    if asks("adversarial_loss") and isinstance(results.loss, LossFindings):
         yield loss_look(results.loss, results.rows())
-    if isinstance(results.performance, ScenarioPerformance) and spec.asks(SCENARIO):
+    if asks(SCENARIO) and isinstance(results.performance, ScenarioPerformance):
         yield from performance_looks(results.performance)
-    if isinstance(results.occlusion, OcclusionFindings) and spec.asks(
-        "interpretation_precision", "occlusion_covering"
-    ):
+    both = "interpretation_precision", "occlusion_covering"
+    if asks(*both) and isinstance(results.occlusion, OcclusionFindings):
         yield occlusion_look(results.occlusion)
-    if isinstance(results.confusion, ConfusionFindings) and spec.asks("weighted_confusion"):
+    if asks("weighted_confusion") and isinstance(results.confusion, ConfusionFindings):
         yield confusion_look(results.confusion)
-    if isinstance(results.watched, WatchedCells) and spec.asks("monitor_coverage"):
+    if asks("monitor_coverage") and isinstance(results.watched, WatchedCells):
         yield from watched_looks(results.watched)
 
 
@@ -205,6 +204,10 @@ def loss_look(found: LossFindings, rows: Sequence[MetricRow]) -> Look:
         shown.append((name, found.severities[name], values[name], one.worst, one.tied or None))
     shown.append(("the worst of each image", "", values["mean"], found.found.n, None))
     notes = ["Change of the right class's probability: -0.22 is from 0.91 to 0.69."]
+    if len({severity for severity in found.severities.values() if severity[:3] != "eps"} - {""}) > 1:
+        notes.append("Severities differ: what is said of transformers is not of one severity.")
+    if found.unlabelled:
+        notes.append(f"Left out, since they leave no right answer: {', '.join(found.unlabelled)}.")
     if found.found.untouched:
         notes.append(f"{found.found.untouched:,} images are left out, which not all transformers acted on.")
     return Look(
@@ -218,18 +221,26 @@ def loss_look(found: LossFindings, rows: Sequence[MetricRow]) -> Look:
 def scenario_look(one: MeasuredScenarios) -> Look:
     """Return a measure scenario by scenario, the weakest first."""
     cells, every = one.cells(), one.all()
-    rows: list[tuple[LookCell, ...]] = [("all", plain(every), every.n)]
-    if one.measure != MTBF and one.coverage < 1:
-        rows.append(("discounted by scenario coverage", one.discounted(), every.n))
-    rows += [(told_scenario(cell), plain(cell), cell.n) for cell in cells[:SHOWN]]
-    notes = ["a scenario comes first that stands out even at the better end of its interval"]
+    rows: list[tuple[LookCell, ...]] = [("all", _at_least(every), every.n)]
+    if one.coverage < 1:
+        rows.append(("discounted by scenario coverage", _at_least(one.discounted()), every.n))
+    rows += [(told_scenario(cell), _at_least(cell), cell.n) for cell in cells[:SHOWN]]
+    notes = ["in the order of the intervals' better ends", wording.sentence_on_weak(one)]
     if one.measure == MTBF:
         unit = "images" if one.frame_rate is None else f"seconds, at {one.frame_rate:g} images a second"
         notes.append(f"{unit} from one failure to the next; a failure is a run of wrong decisions acted upon")
     if (more := len(cells) - SHOWN) > 0:
         notes.append(f"and {more:,} more scenarios")
     first = "most alarms" if one.measure == ALARM_RATE else "weakest scenarios"
-    return Look(f"{one.title}, {first} first", ("scenario", "value", "images"), rows, tuple(notes))
+    shown = tuple(note for note in notes if note)
+    return Look(f"{one.title}, {first} first", ("scenario", "value", "images"), rows, shown)
+
+
+def _at_least(value: Bounded) -> LookCell:
+    """Return a value as a cell; where there is none, what it is at least."""
+    if not value.value.defined and value.low.defined:
+        return f"at least {value.low.value:.3g}"
+    return Bounded(value.value, value.low, value.high)
 
 
 def performance_looks(found: ScenarioPerformance) -> Iterator[Look]:
@@ -254,6 +265,11 @@ def occlusion_look(found: OcclusionFindings) -> Look:
     ]
     reasons: Mapping[str, int] = {**found.at.precision.undefined, **found.at.covering.undefined}
     notes = [f"A position is hot where the probability is below {found.at.rho:g}.", *found.maps.notes]
+    if found.unsure:
+        notes.append(
+            f"{found.unsure:,} images are below that with nothing hidden: there hot places tell nothing of "
+            "what is hidden; a smaller rho leaves them out."
+        )
     notes += [
         f"without a value, {n:,} of {len(found.maps.position):,} images: {why}" for why, n in reasons.items()
     ]
@@ -294,12 +310,11 @@ def watched_looks(found: WatchedCells) -> Iterator[Look]:
         tuple(notes),
     )
     for k, one in found.by_k.items():
-        if k > 1 and one.spared:
-            spared = [(wording.told(cell),) for cell in one.spared[:SHOWN]]
-            more = len(one.spared) - SHOWN
+        if unmet := one.unmet(found.faults):
+            more = len(unmet) - SHOWN
             yield Look(
-                f"Combinations of {k} conditions that saw no fault",
-                ("combination",),
-                [*spared],
+                f"What did not meet, {k} condition{'s' * (k > 1)} at a time",
+                ("cell", "fault"),
+                [(wording.told(cell), fault) for cell, fault in unmet[:SHOWN]],
                 (f"and {more:,} more",) if more > 0 else (),
             )

@@ -38,6 +38,10 @@ class CellsAgainstFaults:
         """The pairs of a fault and a cell that met, among all."""
         return float(self.met.mean())
 
+    def unmet(self, faults: Sequence[str]) -> list[tuple[dict[str, str], str]]:
+        """Return the pairs of a cell and a fault that did not meet."""
+        return [(self.cells[cell], faults[fault]) for fault, cell in np.argwhere(~self.met).tolist()]
+
     @property
     def spared(self) -> list[dict[str, str]]:
         """The cells that saw no fault."""
@@ -60,6 +64,8 @@ class WatchedCells:
     """Faults that met none of them."""
     without_conditions: tuple[str, ...]
     """Faults of which no image tells its conditions."""
+    absent: tuple[str, ...] = ()
+    """Faults that failed, or were not put on any image yet: they met nothing."""
 
     @classmethod
     def of_streams(cls, streams: Streams) -> WatchedCells | Lacking:
@@ -67,9 +73,13 @@ class WatchedCells:
         scenarios = streams.scenarios
         if isinstance(scenarios, str):
             return Lacking((METRIC,), scenarios)
-        if not streams.faulted:
+        if not streams.faulted or not streams.spec.fault_names:
             return Lacking((METRIC,), "no fault was put on the test data; name some under loss or faults")
-        codes = {name: scenarios.codes(one) for name, one in streams.faulted.items()}
+        none = np.empty((0, len(scenarios.domain.names)), dtype=np.int64)
+        codes = {
+            name: scenarios.codes(streams.faulted[name]) if name in streams.faulted else none
+            for name in streams.spec.fault_names
+        }
         asked = streams.spec.scenarios
         return cls.of_codes(scenarios, scenarios.codes(streams.plain), codes, asked.k, asked.rare)
 
@@ -97,7 +107,7 @@ class WatchedCells:
         single = by_k[1]
         rare = single.plain < rare_below * len(plain)
         unmet = ~single.met[:, rare].any(axis=1) if rare.any() else np.zeros(len(codes), dtype=np.bool_)
-        untold = {name for name, each in codes.items() if (each == MISSING).all()}
+        untold = {name for name, each in codes.items() if len(each) and (each == MISSING).all()}
         return cls(
             tuple(codes),
             sum(map(len, codes.values())),
@@ -109,11 +119,15 @@ class WatchedCells:
                 if none and name not in untold
             ),
             tuple(name for name in codes if name in untold),
+            tuple(name for name, each in codes.items() if not len(each)),
         )
 
     def rows(self, level: float) -> list[MetricRow]:  # noqa: ARG002 - nothing is inferred
         """Return the share of pairs of a cell and a fault that met, for each k."""
-        return [MetricRow(METRIC, f"k={k}", self._value(one), self.n) for k, one in self.by_k.items()]
+        return [
+            MetricRow(METRIC, f"k={k}", self._value(one), self.n, about="all monitors")
+            for k, one in self.by_k.items()
+        ]
 
     @staticmethod
     def _value(one: CellsAgainstFaults) -> Bounded:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from farm.comparing.joint_tracks import ALARM_RATE
 from farm.gate.measures import GATED
 from farm.measures.neuron_pattern import ActivationGroups
-from farm.protocols.dependability.activity import LayerFindings
+from farm.protocols.dependability.activity import NeuronFindings
 from farm.protocols.dependability.confused import ConfusionFindings
 from farm.protocols.dependability.coverage import ScenarioCoverage
 from farm.protocols.dependability.kinds import METRICS, SCENARIO, kind_of
-from farm.protocols.dependability.performance import ScenarioPerformance, told_scenario
+from farm.protocols.dependability.performance import (
+    MeasuredScenarios,
+    ScenarioPerformance,
+    told_scenario,
+)
 from farm.protocols.dependability.perturbed import LossFindings
 from farm.protocols.dependability.rows import Finding, MetricRow
 from farm.protocols.dependability.spec import TRAINING
@@ -83,6 +88,8 @@ def watched_notes(found: WatchedCells) -> Iterator[str]:
         yield f"rare conditions: {_some([told(cell) for cell in found.rare])}"
     if found.without_rare:
         yield f"met none of the rare conditions: {listed(found.without_rare)}"
+    if found.absent:
+        yield f"failed or not there yet, so that they met nothing: {listed(found.absent)}"
     if found.without_conditions:
         yield f"images without conditions, so nobody knows what they met: {listed(found.without_conditions)}"
 
@@ -118,7 +125,7 @@ def improvement(results: Results, metric: str) -> str:
     general = METRICS[metric].improve
     found = {
         "scenario_coverage": lambda: _next_scenario(results.coverage),
-        "neuron_pattern": lambda: _farthest(results.neurons.found),
+        "neuron_pattern": lambda: _farthest(results.neurons),
         "adversarial_loss": lambda: _worst_transformer(results.loss),
         SCENARIO: lambda: _weakest_scenario(results.performance),
         "weighted_confusion": lambda: _costliest(results.confusion),
@@ -140,10 +147,12 @@ def _next_scenario(found: Finding) -> str:
     return "All possible cells are covered." if covered else ""
 
 
-def _farthest(found: Sequence[LayerFindings]) -> str:
+def _farthest(found: Finding) -> str:
+    if not isinstance(found, NeuronFindings):
+        return ""
     share = {
         f"the {one.data} data under {of}": len(each.outlying) / each.n
-        for one in found
+        for one in found.found
         if not isinstance(one.patterns, str)
         for of, each in one.patterns.groups.items()
     }
@@ -168,12 +177,23 @@ def _worst_transformer(found: Finding) -> str:
 def _weakest_scenario(found: Finding) -> str:
     if not isinstance(found, ScenarioPerformance) or not found.found:
         return ""
-    one = found.found[0]
-    weakest = one.cells()[0]
-    if not weakest.value.defined:
+    return sentence_on_weak(found.found[0])
+
+
+def sentence_on_weak(one: MeasuredScenarios) -> str:
+    """Say which scenarios are shown to be weaker than all images together, else where the value is worst."""
+    alarms = one.measure == ALARM_RATE
+    if one.surely_weak:
+        names = "; ".join(told_scenario(weak) for weak in one.surely_weak[:FEW])
+        more = f"; and {len(one.surely_weak) - FEW} more" if len(one.surely_weak) > FEW else ""
+        begun = "More alarms" if alarms else f"Weaker in {one.title}"
+        return f"{begun} than all images together: {names}{more}."
+    if not one.weakest.value.defined:
         return ""
-    value = f"{weakest.value.value:.3g} over {counted(weakest.n, 'image')}"
-    return f"Most surely weak in {one.title}: {told_scenario(weakest)} ({value})."
+    value = f"{one.weakest.value.value:.3g} over {counted(one.weakest.n, 'image')}"
+    shown = "have more alarms" if alarms else f"be weaker in {one.title}"
+    worst = f"the {'highest' if alarms else 'worst'} value is under {told_scenario(one.weakest)} ({value})"
+    return f"No scenario is shown to {shown} than all images together; {worst}."
 
 
 def _costliest(found: Finding) -> str:
@@ -190,6 +210,9 @@ def _spared(found: Finding) -> str:
     for k, one in found.by_k.items():
         if one.spared:
             return f"No fault met {_some([told(cell) for cell in one.spared])} ({k} at a time)."
+        if unmet := one.unmet(found.faults):
+            cell, fault = unmet[0]
+            return f"Such as {fault} on {told(cell)} (one of {counted(len(unmet), 'pair')} that never met)."
     return ""
 
 

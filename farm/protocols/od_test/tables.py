@@ -27,6 +27,11 @@ INTERVAL = "low and high: 95 % interval, by Student's t over source sets"
 LOSSES = {"cross-entropy": "CE", "logistic": "one-against-all"}
 
 
+def short(results: Results) -> Iterator[Look]:
+    """Return the first table."""
+    yield next(looks(results))
+
+
 def looks(results: Results) -> Iterator[Look]:
     """Return all tables, the most important first."""
     yield means(mean_accuracies(results))

@@ -11,7 +11,6 @@ import pytest
 
 from farm.cli import main
 from farm.gate.measures import REPORTED
-from farm.protocols.dependability import reported
 from farm.protocols.dependability.kinds import METRICS
 from farm.protocols.dependability.page import page
 from farm.protocols.dependability.results import Results
@@ -111,7 +110,7 @@ def test_a_part_that_is_not_there_is_named(beside: Path, capsys: pytest.CaptureF
 
 
 def test_what_criteria_ask_for_is_what_the_file_has(toy: Path, results: Results) -> None:
-    found, frame = reported(toy)(ONE_SIDED), results.frame
+    found, frame = Results.of(toy).reported(ONE_SIDED), results.frame
     assert [(one.measure, one.part) for one in found] == list(
         zip(frame["metric"], frame["part"], strict=True)
     )
@@ -129,7 +128,7 @@ def test_what_criteria_ask_for_is_what_the_file_has(toy: Path, results: Results)
 
 
 def test_the_surer_the_wider(toy: Path) -> None:
-    at = reported(toy)
+    at = Results.of(toy).reported
     narrow, wide = at(0.9), at(0.99)
     wider = 0
     for one, other in zip(narrow, wide, strict=True):

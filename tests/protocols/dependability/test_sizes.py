@@ -10,9 +10,12 @@ import pytest
 
 from farm.campaign.spec import parse_campaign
 from farm.cli import main
-from farm.protocols.dependability import size_lines, size_record
+from farm.protocols import protocol
 from farm.run.costs import Costs
 from tests.protocols.dependability.toys import HERE, dependability, written
+
+size_lines = protocol("dependability").size_lines
+size_record = protocol("dependability").size_record
 
 TRAINED: dict[str, Any] = {
     "workload": {"name": "digits", "size": 32},

@@ -17,10 +17,12 @@ from farm.api import NoCache
 from farm.campaign.spec import Campaign, parse_campaign
 from farm.cli import main
 from farm.config.files import EXPERIMENTS
-from farm.protocols.od_test import size_lines
+from farm.protocols import protocol
 from farm.protocols.od_test.sizes import Sizes
 from farm.run.costs import Costs
 from farm.run.testbed import Testbed
+
+size_lines = protocol("od-test").size_lines
 
 OWN: dict[str, Any] = {
     "name": "own",

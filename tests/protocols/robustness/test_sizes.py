@@ -10,9 +10,12 @@ import pytest
 
 from farm.campaign.spec import parse_campaign
 from farm.cli import main
-from farm.protocols.robustness import size_lines, size_record
+from farm.protocols import protocol
 from farm.run.costs import Costs
 from tests.protocols.robustness.toys import HERE, LOG, robustness, written
+
+size_lines = protocol("robustness").size_lines
+size_record = protocol("robustness").size_record
 
 NETWORK = {"name": "vgg-small", "width": 2, "epochs": 2}
 OWN: dict[str, Any] = {

@@ -28,6 +28,7 @@ from farm.config.specs import (
 from farm.errors import ExperimentError, suggestion
 from farm.measures.scenarios import Domain
 from farm.protocols.dependability.kinds import METRICS
+from farm.protocols.shared import check_once
 from farm.run.loading import importable
 
 SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
@@ -142,19 +143,20 @@ class Dependability(Strict):
         for key, ks, most in (("scenarios", self.scenarios.k, None), ("neurons", self.neurons.k, 3)):
             if wrong := [k for k in ks if k < 1 or (most is not None and k > most)]:
                 raise ValueError(f"{key}.k is {wrong[0]}; expected from 1" + (f" to {most}" if most else ""))
-        for key, names in (
-            ("loss.transformers and faults", [_titled(one) for one in self.all_faults]),
-            ("neurons.layers", self.neurons.layers),
-            ("metrics", self.metrics),
-            ("data", self.data),
-            ("scenarios.k", self.scenarios.k),
-            ("scenarios.by", self.scenarios.by or []),
-            ("neurons.k", self.neurons.k),
-            ("performance.measures", self.performance.measures),
-        ):
-            for name in names:
-                if names.count(name) > 1:
-                    raise ValueError(f"{key}: '{name}' stands there twice; leave one out")
+        faults = "loss.transformers and faults"
+        check_once(
+            (
+                (faults, [_titled(one) for one in self.all_faults]),
+                ("neurons.layers", self.neurons.layers),
+                ("metrics", self.metrics),
+                ("data", self.data),
+                ("scenarios.k", self.scenarios.k),
+                ("scenarios.by", self.scenarios.by or []),
+                ("neurons.k", self.neurons.k),
+                ("performance.measures", self.performance.measures),
+            ),
+            renamed=(faults,),
+        )
         for name in self.fault_names:
             if name in OWN_NAMES:
                 raise ValueError(

@@ -22,9 +22,9 @@ from farm.protocols.dependability.rows import Finding, MetricRow
 from farm.protocols.dependability.spec import TRAINING
 from farm.protocols.dependability.streams import Streams
 from farm.protocols.dependability.watched import WatchedCells
+from farm.protocols.shared import estimate_lines
 from farm.report.cells import interval
 from farm.statistics.wording import counted, listed
-from farm.store.amounts import in_bytes, in_words
 
 if TYPE_CHECKING:
     from farm.protocols.dependability.results import Results
@@ -274,12 +274,4 @@ def size_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:
     yield f"trainings: {trained}"
     for name, why in told["not_there"].items():
         yield f"not there: {name}: {why}"
-    if told["seconds"] is None:
-        yield "time and disk: not known: no classifier could be made here and measured"
-        return
-    seconds = told["seconds"]
-    total, at_once = sum(seconds.values()), "" if workers == 1 else f" with {workers} workers"
-    shares = ", ".join(f"{100 * value / total:.0f} % {name}" for name, value in seconds.items() if value)
-    yield f"time from the beginning: {in_words(total / workers)}{at_once} ({shares}), all epochs done"
-    yield f"disk: about {in_bytes(told['nbytes'])} of readouts"
-    yield f"  not in it: {'; '.join(told['not_in_it'])}"
+    yield from estimate_lines(told, workers)

@@ -23,6 +23,7 @@ from farm.config.specs import (
     ValidationFaultSpec,
 )
 from farm.errors import ExperimentError, suggestion
+from farm.protocols.shared import check_once
 from farm.run.loading import importable
 
 SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
@@ -145,18 +146,16 @@ class Robustness(Strict):
         for name in self.sets:
             if name not in STANDARD:
                 raise ValueError(f"sets has '{name}', which is not known; {suggestion(name, STANDARD)}")
-        for key, names in (
-            ("classifiers", self.classifier_names),
-            ("transformations", self.transformation_names),
-            ("sets", self.sets),
-            ("gans", [_titled(one) for one in self.gans]),
-            ("levels", [f"{level:g}" for level in self.levels]),
-        ):
-            for name in names:
-                if names.count(name) > 1:
-                    raise ValueError(
-                        f"{key}: '{name}' stands there twice; leave one out, or name it with 'as'"
-                    )
+        check_once(
+            (
+                ("classifiers", self.classifier_names),
+                ("transformations", self.transformation_names),
+                ("sets", self.sets),
+                ("gans", [_titled(one) for one in self.gans]),
+                ("levels", [f"{level:g}" for level in self.levels]),
+            ),
+            renamed=("classifiers", "transformations", "gans"),
+        )
         self._check_apart()
         if any(level <= 0 for level in self.levels):
             raise ValueError(f"levels has {min(self.levels):g}; expected numbers above 0")

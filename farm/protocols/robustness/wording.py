@@ -14,9 +14,9 @@ from farm.protocols.robustness.summary import (
     hardest,
     means,
 )
+from farm.protocols.shared import estimate_lines
 from farm.report.cells import interval
 from farm.statistics.wording import counted, listed, p_words, verb
-from farm.store.amounts import in_bytes, in_words
 
 NAMES = {"accuracy": "accuracy", "auroc": "AUROC of right against wrong", "brier": "Brier score"}
 CHANCE = 0.5
@@ -237,13 +237,4 @@ def size_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:
         yield f"GAN trainings: {told['gan_trainings']:,}, each once for all classifiers and repetitions"
     for name, why in told["not_there"].items():
         yield f"not there: {name}: {why}"
-    if told["seconds"] is None:
-        yield "hours and gigabytes: not known: no classifier could be made here and measured"
-        return
-    seconds = told["seconds"]
-    total, at_once = sum(seconds.values()), "" if workers == 1 else f" with {workers} workers"
-    shares = ", ".join(f"{100 * value / total:.0f} % {name}" for name, value in seconds.items() if value)
-    yield f"time from the beginning: {in_words(total / workers)}{at_once} ({shares}), all epochs done"
-    yield f"disk: about {in_bytes(told['nbytes'])} of readouts"
-    yield "  from what untrained networks take for a few images, on this machine as busy as it is now"
-    yield f"  not in it: {'; '.join(told['not_in_it'])}"
+    yield from estimate_lines(told, workers)

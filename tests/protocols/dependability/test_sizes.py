@@ -71,7 +71,7 @@ def test_what_is_not_there_is_named(elsewhere: Path) -> None:
     assert (nothing["seconds"], nothing["nbytes"], nothing["cells"]) == (None, None, 4)
     lines = "\n".join(size_lines(nothing, workers=2))
     assert "not there: mine: " in lines
-    assert "time and disk: not known" in lines
+    assert "hours and gigabytes: not known" in lines
 
 
 def test_two_workers_take_half_the_time() -> None:

@@ -60,6 +60,8 @@ class ReportedMeasure:
         return Evidence(*ends, level, self.n, None, self.n_groups, (), self.method, grows=False)
 
 
+WHOLE = "all"
+"""The part of a measure of which nothing was found."""
 Reported: TypeAlias = Callable[[float], Sequence[ReportedMeasure]]
 """Given a level, what a protocol found, with bounds that each hold with it."""
 
@@ -97,6 +99,8 @@ def selected_parts(
     parts = list(map(name_words, own))
     if selection.conditions:
         part = str(selection.conditions[0].value)
+        if list(own) == [WHOLE] and not own[WHOLE].value.defined:
+            return (own[WHOLE],)  # nothing was found, whatever its parts would have been
         if part not in own:
             hint = nearest(part, list(own), listed_values(parts))
             raise criterion.error(f"nothing has {selection}; {hint}")

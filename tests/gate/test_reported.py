@@ -9,7 +9,7 @@ from farm.errors import ExperimentError
 from farm.gate.criteria_file import parse_criteria
 from farm.gate.criterion import parse_criterion
 from farm.gate.measures import REPORTED
-from farm.gate.reported import ReportedMeasure, selected_parts
+from farm.gate.reported import WHOLE, ReportedMeasure, selected_parts
 from farm.gate.verdict import judge_criteria
 from farm.measures import Measure, undefined
 from farm.testing import make_readouts
@@ -170,3 +170,10 @@ def test_every_measure_can_be_judged():
         relation = ">=" if known.higher_is_better else "<="
         (one,) = judged([found(name, "all", min(max(known.best, -5.0), 5.0))], f"{name} {relation} {worse}")
         assert one.verdict == "pass", name
+
+
+def test_a_measure_of_which_nothing_was_found_has_no_parts_to_miss():
+    gone = undefined("the images have no conditions")
+    nothing = ReportedMeasure("scenario_coverage", WHOLE, gone, gone, gone, 0, 0, "")
+    criterion = parse_criterion('scenario_coverage >= 90 % on part:"train k=2"')
+    assert selected_parts(criterion, lambda level: [nothing], "a folder") == (nothing,)

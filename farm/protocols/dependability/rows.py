@@ -9,6 +9,7 @@ import numpy as np
 
 from farm.api import BoolArray, IntArray
 from farm.comparing.measures import CLASSIFIER
+from farm.gate.reported import WHOLE
 from farm.measures.measure import Bounded, Measure, share, undefined
 from farm.statistics.by_track import share_by_track
 
@@ -81,4 +82,4 @@ class Lacking:
 
     def rows(self, level: float) -> list[MetricRow]:  # noqa: ARG002 - as every finding
         """Return an undefined result for each."""
-        return [MetricRow(name, "all", Bounded.nowhere(undefined(self.why)), 0, "") for name in self.metrics]
+        return [MetricRow(name, WHOLE, Bounded.nowhere(undefined(self.why)), 0, "") for name in self.metrics]

@@ -251,9 +251,9 @@ METHOD = (
     (
         "Performance by scenario",
         "Of the classifier on the test data, of monitors on the test data and all faults together. "
-        "Discounted by the share of the scenarios that the test data have: one that was never "
-        "recorded counts as worst. The weakest scenario was chosen, so the ends of all scenarios "
-        "together hold with 95 %.",
+        "Discounted by the scenario coverage of the test data, at as many conditions as scenarios "
+        "are told by: what was never recorded counts as worst. The weakest scenario was chosen, so "
+        "the ends of all scenarios together hold with 95 %.",
     ),
     (
         "Occlusion",

@@ -34,7 +34,6 @@ from farm.report.page.images import image_sheet
 from farm.report.page.section import PageSection
 from farm.report.page.tables import Cell, folded_table, look_table, table
 from farm.statistics.wording import counted
-from farm.store.readouts import Readouts
 
 REFERENCE = (
     "C.-H. Cheng, G. Nührenberg, C.-H. Huang and H. Yasuoka, Towards Dependability Metrics for Neural "
@@ -238,18 +237,15 @@ def _outlying(results: Results, one: LayerFindings) -> Markup | None:
         return None
     title = f"Images that lie apart: {one.data}, {one.layer}"
     try:
-        images = _readouts_of(results, one.data).images(ids)
+        images = results.streams.data[one.data].images(ids)
     except (FarmError, ImportError) as error:  # such as data that are not on this machine: the list stands
         return tag("p", f"{title}: {', '.join(ids)}. They cannot be shown: {one_line(error)}", class_="note")
     return tag(
         "figure",
         image_sheet(images, title),
         tag("figcaption", f"{title}, the farthest of each scenario in turn: {', '.join(ids)}"),
+        class_="drawn",
     )
-
-
-def _readouts_of(results: Results, data: str) -> Readouts:
-    return results.streams.data[data]
 
 
 def _loss(results: Results) -> Markup:

@@ -19,6 +19,8 @@ SPREAD_OF_BOX = tuple(f"box_spread_{side}" for side in SIDES)
 """The columns of instances that hold where the object is, where it is said to be, and how surely."""
 BOX_LOST = "box_lost"
 """The column that says why an object is nowhere."""
+OF_BOXES = (*TRUE_BOX, BOX_LOST, *PREDICTED_BOX, *SPREAD_OF_BOX)
+"""All columns that boxes have."""
 SPREAD_DDOF = "box_spread_ddof"
 """The note of a classifier that tells the degrees of freedom its spread took off the number of members."""
 

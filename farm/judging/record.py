@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
-from farm.judging.notes import Noted
+from farm.judging.notes import Noted, image_size
 from farm.measures import Counts, Measure, ratio, undefined
 from farm.measures.boxes import LOCALIZATION
 from farm.measures.certainty import CERTAINTY
@@ -119,6 +119,7 @@ def records(
     """
     parts = judged.parts if parts is None else parts
     intervals = {part: judged.intervals(part) if bounded else None for part in parts}
+    size = image_size(run)
     return [
         {
             "run": run.get("folder"),
@@ -132,6 +133,7 @@ def records(
             "yardstick": monitor.yardstick,
             "policy": monitor.policy,
             "fallback": monitor.fallback,
+            "image_size": size and list(size),
             **_size(judged.tally(ORACLE, part), judged.why_no_ood),
             **_independent(intervals[part]),
             **plain(_fields(judged, monitor, part, _ends(intervals[part], monitor.name, bounded))),

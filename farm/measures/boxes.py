@@ -73,7 +73,7 @@ class Boxes:
 
     def measure(self, name: str) -> Measure:
         """Return one of the measures; undefined where an instance has not what it is of."""
-        if why := self._nowhere():
+        if why := self.nowhere():
             return undefined(why)
         if name == BOX_MAE:
             return mae(self.predicted, self.target)
@@ -118,7 +118,7 @@ class Boxes:
         columns = zip(SIDES, self.predicted.T, self.spread.T, self.target.T, strict=True)
         return {side: quantile_table(*own) for side, *own in columns}
 
-    def _nowhere(self) -> str | None:
+    def nowhere(self) -> str | None:
         """Say of how many instances it is not known where the object is, and why; None where it is of all."""
         missing = ~self.known
         n = int(missing.sum())
@@ -126,3 +126,10 @@ class Boxes:
             return None
         ((reason, _),) = Counter(self.lost[missing].tolist()).most_common(1)
         return f"no box for {n:,} of {len(self):,} instances{f' ({reason})' if reason else ''}"
+
+
+def why_no_boxes(boxes: Boxes | None, *, spread: bool) -> str | None:
+    """Say what boxes, and where it is needed their spread, lack to be measured; None if nothing."""
+    if boxes is None:
+        return NO_BOXES
+    return boxes.nowhere() or (NO_SPREAD if spread and boxes.spread is None else None)

@@ -265,6 +265,7 @@ def test_records_are_json_whatever_happens(seed, n, ood_share, novel_share):
                 "policy",
                 "fallback",
                 "n_tracks",
+                "image_size",
             }
             assert missing == set(block["undefined"]), "null and the reasons go together"
             assert all(block["undefined"].values())

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import FloatArray
-from farm.measures.localization import Level
 from farm.report.figures import style
 from farm.report.figures.keys import key
 from farm.report.figures.multiples import ACROSS
@@ -18,6 +17,8 @@ from farm.report.figures.multiples import ACROSS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from farm.measures.localization import Level
 
 COLUMNS = 4
 SIDE = 1.5

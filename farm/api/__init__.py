@@ -16,6 +16,7 @@ from farm.api.arrays import (
     check_images,
     check_labels,
 )
+from farm.api.boxes import BOX, BOX_SPREAD, SPREAD_DDOF
 from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold, half_way
 from farm.api.classifier import (
     Capabilities,
@@ -103,6 +104,8 @@ from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
 
 __all__ = [
     "AUTO",
+    "BOX",
+    "BOX_SPREAD",
     "CATEGORIES",
     "COHERENCES",
     "COMPILED",
@@ -118,6 +121,7 @@ __all__ = [
     "ORDERS",
     "OWN",
     "POOLS",
+    "SPREAD_DDOF",
     "VALIDATION_FAULT",
     "ArrayImages",
     "Batch",

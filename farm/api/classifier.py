@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from farm.api.arrays import JSON, FloatArray, Images, IntArray, State, StrArray
+from farm.api.boxes import check_boxes
 from farm.api.component import Component, check_choice
 from farm.api.context import Cache, Context
 from farm.api.data import Workload
@@ -111,7 +112,8 @@ class RawOutputs:
     """What a classifier's own code returns, before it is checked and completed.
 
     Where there are logits, probabilities may be left out: they are their softmax, in double precision, since
-    in single confident instances saturate to ties.
+    in single confident instances saturate to ties. Of `outputs`, `box` and `box_spread` say where the object
+    is (`farm.api.boxes`); without a spread the uncertainty of boxes is undefined.
     """
 
     probabilities: NDArray[np.floating] | None = None
@@ -222,6 +224,8 @@ class Classifier(ABC):
                 raise ComponentFailure(
                     f"classifier '{self.name}' gave no values of layer '{layer}' for {n} instances"
                 )
+        if raw.outputs:
+            check_boxes(raw.outputs, n, self.name)
         return Observation(
             ids=read_only(np.arange(n).astype(str) if ids is None else ids),
             images=read_only(images),

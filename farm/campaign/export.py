@@ -2,7 +2,7 @@
 
 Each row has the columns of its instance, and before them those of its cell. An instance's own workload is
 `image_workload` here: an OOD image may be from another one than `workload`, which the cell is about. The
-conditions of any cell are columns of all.
+conditions and boxes of any cell are columns of all.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from farm.api import FAULT_MEASURES
+from farm.api.boxes import OF_BOXES
 from farm.errors import DataError, ParameterError, StorageError, suggestion
 from farm.report.cells import FORMULA
 from farm.store.campaign_folder import CampaignFolder, planned_cells, run_folders
@@ -70,7 +71,7 @@ ALARM = pa.schema(
     }
 )
 SCHEMA = pa.schema([*CELL, *INSTANCE, *ALARM])
-"""The columns; where there are conditions, they are the last ones of the instance."""
+"""The columns; where there are conditions and boxes, they are the last ones of the instance."""
 _RENAMED = {"workload": "image_workload"}
 
 
@@ -111,7 +112,7 @@ def export(folder: Path | str, format: str, out: Path | str | None = None) -> Ex
     rows = 0
     temporary = out.with_name(f".{out.name}.unfinished-{os.getpid()}")
     try:
-        instance = pa.schema([*INSTANCE, *_conditions(cells)])
+        instance = pa.schema([*INSTANCE, *_more(cells)])
         with closing(_WRITERS[format](temporary, pa.schema([*CELL, *instance, *ALARM]))) as writer:
             for table in _pieces(_rows(cells, instance, failed)):
                 writer.write_table(_without_formulas(table) if format == "csv" else table)
@@ -133,8 +134,8 @@ _WRITERS: Mapping[str, Callable[[Path, pa.Schema], Any]] = {
 }
 
 
-def _conditions(cells: Sequence[Path]) -> Iterator[pa.Field]:
-    """Return the columns of the conditions that some cell has: numbers, or words where it is so in any."""
+def _more(cells: Sequence[Path]) -> Iterator[pa.Field]:
+    """Return the columns of conditions and boxes that some cell has: numbers, or words where any has some."""
     # Not before: they bring pandas along.
     from farm.store.logs import condition_columns
     from farm.store.run_tables import INSTANCES, read_schema
@@ -144,7 +145,8 @@ def _conditions(cells: Sequence[Path]) -> Iterator[pa.Field]:
         if not (path / INSTANCES).exists():
             continue  # which is told where the cell is read
         schema = read_schema(path / INSTANCES)
-        for column in condition_columns(schema.names).values():
+        boxes = [name for name in OF_BOXES if name in schema.names]
+        for column in (*condition_columns(schema.names).values(), *boxes):
             kinds.setdefault(column, set()).add(schema.field(column).type)
     for column, found in kinds.items():
         yield pa.field(column, pa.float64() if found - {pa.null()} == {pa.float64()} else pa.string())

@@ -12,6 +12,7 @@ MEMOCODE (2018), section II E.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -22,14 +23,12 @@ import pandas as pd
 from farm.api.arrays import IntArray
 from farm.comparing.between_failures import MTBF, between_failures, table_failures
 from farm.comparing.joint_tracks import ALARM_RATE, form_by_name, kinds_in, n_kinds, task_of
-from farm.comparing.measures import ACCURACY, CLASSIFIER, Measured, measured
+from farm.comparing.measures import ACCURACY, CLASSIFIER, ENDS, Measured, measured
 from farm.comparing.sections import resampled
 from farm.comparing.sets import NO_SEVERITY, BenchmarkSet
 from farm.errors import ParameterError, suggestion
 from farm.judging import JudgedRun, VerdictTable
 from farm.measures import Bounded, Measure, undefined, wilson
-from farm.measures.calibration import MOST_BRIER
-from farm.measures.certainty import BRIER_SUM
 from farm.measures.oracle import ORACLE
 from farm.measures.parts import Group, Part, Partition
 from farm.statistics.by_track import share_by_track
@@ -150,7 +149,8 @@ def discounted(value: Measure, measure: str, coverage: float) -> Measure:
     """Return a value that counts for a share of the scenarios only, all others being as bad as can be.
 
     A higher value that is better is multiplied by the share, and 0 is what counts as bad; what is below 0
-    stays. Of a lower one that is better, 1 counts as bad, or the worst Brier score.
+    stays. Of a lower one that is better, 1 counts as bad, or the worst Brier score or calibration error. Of
+    what has no worst value there is none, unless all was seen.
 
     Parameters
     ----------
@@ -170,7 +170,9 @@ def discounted(value: Measure, measure: str, coverage: float) -> Measure:
         return value
     if measure == MTBF or measured(measure).higher_is_better:
         return Measure(min(value.value, value.value * coverage))
-    worst = MOST_BRIER if measure == BRIER_SUM else 1.0
+    _, worst = ENDS.get(measure, (0.0, 1.0))
+    if math.isinf(worst):
+        return value if coverage == 1 else undefined(f"no value of {measure} counts as the worst")
     return Measure(worst - (worst - value.value) * coverage)
 
 

@@ -16,11 +16,18 @@ from typing import TypeAlias
 import numpy as np
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
+from farm.comparing.classifier_sums import (
+    BRIER,
+    GAPS,
+    MEANS,
+    OF_PREDICTIONS,
+    MeanParts,
+    gap_parts,
+)
 from farm.comparing.measures import ACCURACY, CLASSIFIER, Measured, measured
 from farm.comparing.sets import BenchmarkSet
 from farm.errors import ParameterError
 from farm.judging import Judgement, VerdictTable
-from farm.measures.calibration import MOST_BRIER
 from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
 from farm.measures.many import MANY, OF_DECISIONS, accuracy, brier, flagged
 from farm.statistics.bootstrap import Column
@@ -30,8 +37,6 @@ from farm.statistics.resampling import Resampling, areas_by_weight
 AUROC, ALARM_RATE = "auroc", "alarm_rate"
 AREAS = (AUROC, CONFIDENCE_AUROC)
 """What is a share of pairs, and no sum over instances."""
-BRIER = "classifier_brier"
-"""What both Brier scores are computed of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +139,12 @@ class StreamCounts:
             SideTracks.of(rows, alone.code) for rows in (~stream.is_ood, stream.is_ood) if rows.any()
         ]
         self.forms: dict[str, Form] = {
-            name: form_by_name(name, stream.classifier_classes) for name, _ in columns if name not in AREAS
+            name: form_on(stream, name) for name, _ in columns if name not in (*AREAS, *GAPS)
         }
-        self._places: dict[str, dict[str, int]] = {task_of(name): {} for name in self.forms}
+        summed = [name for name, _ in columns if name not in AREAS]
+        self._places: dict[str, dict[str, int]] = {task_of(name): {} for name in summed}
         for name, monitor in columns:
-            if name in self.forms:
+            if name in summed:
                 places = self._places[task_of(name)]
                 places.setdefault(monitor, len(places))
         self._by_task = {
@@ -204,7 +210,7 @@ def task_of(name: str) -> str:
         return "specific"  # it is counted of alarms, and not of what was cancelled
     if name in (BRIER_MEAN, BRIER_SUM):
         return BRIER
-    return name if name in (*AREAS, ACCURACY) else name.rpartition(".")[0]
+    return name if name in (*AREAS, ACCURACY, *OF_PREDICTIONS) else name.rpartition(".")[0]
 
 
 def n_kinds(task: str) -> int:
@@ -212,36 +218,35 @@ def n_kinds(task: str) -> int:
 
     Predictions of the classifier's own are right or wrong.
     """
-    return {"": 6, ACCURACY: 2, BRIER: 3}.get(task, 4)
+    if task in OF_PREDICTIONS:
+        return GAPS[task] + 1 if task in GAPS else 3
+    return {"": 6, ACCURACY: 2}.get(task, 4)
 
 
 def totals(stream: VerdictTable, task: str, monitor: str) -> FloatArray:
     """Return how many instances of a stream are of each kind."""
-    if task == BRIER:
-        return np.asarray(brier_parts(stream).sum(axis=0))
+    if task in OF_PREDICTIONS:
+        return np.asarray(parts_in(stream, task).sum(axis=0))
     return np.bincount(kinds_in(stream, task, monitor), minlength=n_kinds(task)).astype(np.float64)
 
 
 def _counts(side: SideTracks, stream: VerdictTable, task: str, monitor: str) -> FloatArray:
     """Return how many instances of each kind the tracks of a side have."""
-    if task == BRIER:
-        return side.sums(brier_parts(stream))
+    if task in OF_PREDICTIONS:
+        return side.sums(parts_in(stream, task))
     return side.counts(kinds_in(stream, task, monitor), n_kinds(task))
 
 
 def kinds_in(stream: VerdictTable, task: str, monitor: str) -> IntArray:
-    """Return the kind of each of a stream's instances; of Brier scores there are none."""
+    """Return the kind of each of a stream's instances; of `OF_PREDICTIONS` there are none."""
     if task == ACCURACY:
         return stream.should_cancel.astype(np.int64)
     return kinds_of(task, stream.said[monitor])
 
 
-def brier_parts(stream: VerdictTable) -> FloatArray:
-    """Return in which parts each instance has the best and the worst Brier score; or that it has none."""
-    if stream.brier is None:
-        raise ParameterError(f"bounds: {CLASSIFIER} has no Brier scores; expected one for each instance")
-    worst = np.clip(np.where(stream.answered, stream.brier, 0.0) / MOST_BRIER, 0.0, 1.0)
-    return np.column_stack([stream.answered - worst, worst, ~stream.answered])
+def parts_in(stream: VerdictTable, task: str) -> FloatArray:
+    """Return what each of a stream's instances adds to the sums that a task is computed of."""
+    return gap_parts(stream, task) if task in GAPS else MeanParts.of(stream, task).parts
 
 
 def kinds_of(task: str, judged: Judgement) -> IntArray:
@@ -286,6 +291,13 @@ def form_by_name(name: str, n_classes: int | None = None) -> Form:
     if (form := form_of(measured(name))) is None:
         raise ParameterError(f"bounds: measure '{name}'; expected {AUROC}, or what follows from decisions")
     return form
+
+
+def form_on(stream: VerdictTable, name: str) -> Form:
+    """Return what makes a measure of a stream's counts, or of its sums."""
+    if name in MEANS:
+        return MeanParts.of(stream, name).mean
+    return form_by_name(name, stream.classifier_classes)
 
 
 def confidence_of(stream: VerdictTable) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 from farm.errors import ExperimentError, suggestion
 from farm.judging.record import RANKED
 from farm.measures import Measure, undefined
+from farm.measures.boxes import BOX_ECE, BOX_IOU, BOX_MAE, BOX_NLL, LOCALIZATION, MOST_ECE
+from farm.measures.calibration import MOST_BRIER
 from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
+from farm.measures.probability_sums import CLASSIFIER_ECE, CLASSIFIER_NLL
 
 CLASSIFIER = "the classifier"
 """What stands in a monitor's place where a measure is not of monitors."""
@@ -45,7 +49,7 @@ class Measured:
         """What has to be known of all instances: `label`, `is_ood`, or neither."""
         if self.along_time or self.name in RANKED or self.name.startswith("specific."):
             return ("is_ood",)
-        return () if self.name in ("coverage", "alarm_rate") else ("label",)
+        return () if self.name in ("coverage", "alarm_rate", *LOCALIZATION) else ("label",)
 
     def of(self, record: Mapping[str, Any]) -> Measure:
         """Take it out of a record.
@@ -108,8 +112,24 @@ OF_CLASSIFIER: Mapping[str, bool] = {
     BRIER_MEAN: False,
     BRIER_SUM: False,
     CONFIDENCE_AUROC: True,
+    CLASSIFIER_ECE: False,
+    CLASSIFIER_NLL: False,
+    BOX_MAE: False,
+    BOX_IOU: True,
+    BOX_NLL: False,
+    BOX_ECE: False,
 }
 """What the classifier itself is worth, and whether higher is better: no monitor has a part in it."""
+
+
+ENDS: Mapping[str, tuple[float, float]] = {
+    BRIER_SUM: (0.0, MOST_BRIER),
+    CLASSIFIER_NLL: (0.0, math.inf),
+    BOX_MAE: (0.0, math.inf),
+    BOX_NLL: (-math.inf, math.inf),
+    BOX_ECE: (0.0, MOST_ECE),
+}
+"""The lowest and the highest value of those of them that are not from 0 to 1."""
 
 
 def measured(name: str) -> Measured:

@@ -16,6 +16,7 @@ import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.comparing.along_time import StreamPart, pooled, redrawn, size
+from farm.comparing.classifier_sums import GAPS, MEANS
 from farm.comparing.joint_tracks import AUROC, JointTracks, StreamCounts, form_of
 from farm.comparing.measures import Measured
 from farm.comparing.sets import BenchmarkSet, each_once
@@ -317,10 +318,12 @@ def _fewest(joint: JointTracks) -> tuple[int, str | None]:
 
 
 def _why_not(measure: Measured, sets: Sequence[BenchmarkSet], monitors: Sequence[str]) -> str | None:
+    if measure.name in GAPS:
+        return f"draws of {measure.name} are farther from 0 than it is, and give it no interval"
     if measure.name == AUROC:
         streams = [stream for one in sets for stream in one.streams]
         follows = all(stream.said[m].scores is not None for stream in streams for m in monitors)
     else:
         # What has a value and follows from the classifier's own probabilities has all of them.
-        follows = measure.name in (BRIER_MEAN, CONFIDENCE_AUROC) or form_of(measure) is not None
+        follows = measure.name in (BRIER_MEAN, CONFIDENCE_AUROC, *MEANS) or form_of(measure) is not None
     return None if follows else f"{measure.name} has no interval by resampling"

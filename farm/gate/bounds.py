@@ -17,7 +17,9 @@ near 1.
 
 So is a classifier's own accuracy bounded, and the AUROC of its confidence, with its wrong predictions in the
 place of OOD instances. Of a Brier score, which is bounded and no rate, the unseen track has the worst value
-there is, or the best: scores that are all small tell nothing of how bad the next may be.
+there is, or the best: scores that are all small tell nothing of how bad the next may be. So it is with the
+overlap of boxes, and with their error in pixels, of which the mean of an image's height and width is taken
+for the worst. Likelihoods have no worst, and no bound. For calibration errors see `farm.gate.gaps`.
 
 References
 ----------
@@ -35,6 +37,7 @@ import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.comparing import BenchmarkSet
+from farm.comparing.classifier_sums import GAPS
 from farm.comparing.joint_tracks import AREAS, JointTracks, StreamTracks, task_of
 from farm.gate.measures import GATED
 from farm.gate.tables import StreamTables
@@ -60,6 +63,8 @@ class Redrawn:
         if column in self.trials:
             return between_trials(value, self.trials[column], level)
         low, high = (self.draws[column, way] for way in WAYS)
+        if column[0] in GAPS:  # what gaps stray, they stray to either side
+            low = np.maximum(2 * value.value - low, GATED[column[0]].lowest)
         return between(value, low, high, level)
 
 

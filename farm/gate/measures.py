@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from farm.comparing.measures import ACCURACY, MEASURES, OF_CLASSIFIER, measured
+from farm.comparing.measures import ACCURACY, ENDS, MEASURES, OF_CLASSIFIER, measured
 from farm.errors import suggestion
-from farm.measures.calibration import MOST_BRIER
+from farm.measures.boxes import BOX_ECE, BOX_IOU, BOX_MAE, BOX_NLL
 from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
+from farm.measures.probability_sums import CLASSIFIER_ECE, CLASSIFIER_NLL
 
 Kind: TypeAlias = Literal[
     "rate",
@@ -19,7 +20,8 @@ Kind: TypeAlias = Literal[
     "mcc",
     "f1",
     "auroc",
-    "brier",
+    "mean",
+    "calibration",
     "ranking",
     "multiclass",
     "time",
@@ -37,6 +39,10 @@ Need: TypeAlias = Literal[
     "answers",
     "scores",
     "confidence",
+    "label_probability",
+    "boxes",
+    "box_spread",
+    "image_size",
     "brier",
     "classes",
     "reference",
@@ -55,7 +61,7 @@ ALONG_TIME: tuple[Kind, ...] = ("delay", "misses", "false_alarms")
 """What is measured along whole streams, in their order."""
 PAIRED: tuple[Kind, ...] = ("rate", "mcc", "f1")
 """What follows from alarms and decisions alone, all that a baseline keeps of each instance."""
-DRAWN: tuple[Kind, ...] = (*PAIRED, "auroc", "brier")
+DRAWN: tuple[Kind, ...] = (*PAIRED, "auroc", "mean", "calibration")
 """What is bounded by draws of tracks."""
 
 
@@ -95,8 +101,8 @@ class Gated:
     @property
     def is_share(self) -> bool:
         """Whether its values can be told in per cent."""
-        is_brier = _KINDS.get(self.name.rpartition(".")[2]) == "brier"
-        return not is_brier and (self.lowest, self.highest) == (0.0, 1.0)
+        is_score = _KINDS.get(self.name.rpartition(".")[2]) in ("mean", "calibration")
+        return not is_score and (self.lowest, self.highest) == (0.0, 1.0)
 
     @property
     def is_distribution(self) -> bool:
@@ -165,8 +171,8 @@ _KINDS: Mapping[str, Kind] = {
     "weighted_f1": "f1",
     "auroc": "auroc",
     CONFIDENCE_AUROC: "auroc",
-    BRIER_MEAN: "brier",
-    BRIER_SUM: "brier",
+    **dict.fromkeys((BRIER_MEAN, BRIER_SUM, CLASSIFIER_NLL, BOX_MAE, BOX_IOU, BOX_NLL), "mean"),
+    **dict.fromkeys((CLASSIFIER_ECE, BOX_ECE), "calibration"),
     "aupr": "ranking",
     "fpr_at_95_tpr": "ranking",
     "system_mcc": "multiclass",
@@ -193,14 +199,18 @@ _NEEDS: Mapping[str, tuple[Need, ...]] = {
     BRIER_MEAN: ("answers", "brier", "classes"),
     BRIER_SUM: ("answers", "brier"),
     CONFIDENCE_AUROC: ("answers", "confidence"),
+    CLASSIFIER_ECE: ("answers", "confidence"),
+    CLASSIFIER_NLL: ("answers", "label_probability"),
+    BOX_MAE: ("boxes", "image_size"),
+    BOX_IOU: ("boxes",),
+    **dict.fromkeys((BOX_NLL, BOX_ECE), ("boxes", "box_spread")),
 }
 
 
 def _compared(name: str, higher_is_better: bool) -> Gated:
     kind = _KINDS.get(name.rpartition(".")[2], "rate")
-    lowest = -1.0 if kind in ("mcc", "multiclass") else 0.0
-    # The mean over classes has the highest value of all where there are two classes.
-    highest = MOST_BRIER if name == BRIER_SUM else 1.0
+    # The Brier score's mean over classes has the highest value of all where there are two classes.
+    lowest, highest = ENDS.get(name, (-1.0 if kind in ("mcc", "multiclass") else 0.0, 1.0))
     labels: tuple[Need, ...] = ("labels",) if "label" in measured(name).needs else ()
     needs = frozenset((*_NEEDS.get(name, ()), *labels))
     of_monitors = not measured(name).of_classifier

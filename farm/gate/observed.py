@@ -13,10 +13,10 @@ import numpy as np
 
 from farm.api.arrays import BoolArray
 from farm.comparing import BenchmarkSet
+from farm.comparing.classifier_sums import BRIER, OF_PREDICTIONS, value_of
 from farm.comparing.joint_tracks import (
     ALARM_RATE,
     AUROC,
-    BRIER,
     confidence_of,
     form_by_name,
     scores_of,
@@ -28,6 +28,7 @@ from farm.comparing.sets import each_once
 from farm.gate.measures import GATED, SIDES
 from farm.judging import VerdictTable
 from farm.measures import OVERALL, SPECIFIC, Counts, Measure, auroc, detection, undefined
+from farm.measures.boxes import LOCALIZATION
 from farm.measures.calibration import confidence_auroc
 from farm.measures.certainty import CONFIDENCE_AUROC
 from farm.measures.measure import defined_or
@@ -64,7 +65,7 @@ def mean_over(sets: Sequence[BenchmarkSet], name: str, monitor: str) -> Measure:
 
 def counts_of(sets: Sequence[BenchmarkSet], name: str, monitor: str) -> Mapping[str, int] | None:
     """Count true and false positives and negatives of the measure's task, or alarms; None of scores."""
-    if name == AUROC or task_of(name) == BRIER:
+    if name == AUROC or task_of(name) in OF_PREDICTIONS:
         return None
     if name in (ACCURACY, CONFIDENCE_AUROC):
         found = each_once(sets)
@@ -107,7 +108,7 @@ def size_of(sets: Sequence[BenchmarkSet], name: str) -> Size:
 
 def _counting(stream: VerdictTable, name: str) -> BoolArray:
     """Say which instances count for a measure: of some, those that have a right answer."""
-    if name == CONFIDENCE_AUROC or task_of(name) == BRIER:
+    if name == CONFIDENCE_AUROC or (task_of(name) in OF_PREDICTIONS and name not in LOCALIZATION):
         return stream.answered
     return np.ones(len(stream), dtype=np.bool_)
 
@@ -124,6 +125,8 @@ def _value(stream: VerdictTable, name: str, monitor: str) -> Measure:
     if name == CONFIDENCE_AUROC:
         return confidence_auroc(confidence_of(stream), ~stream.should_cancel[stream.answered])
     task, (_, dot, rate) = task_of(name), name.rpartition(".")
+    if task in OF_PREDICTIONS and task != BRIER:
+        return value_of(stream, name)
     counts = totals(stream, task, monitor)
     if dot:
         tn, fp, fn, tp = counts.astype(np.int64).tolist()

@@ -18,6 +18,7 @@ from farm.errors import suggestion
 from farm.gate.criterion import Criterion
 from farm.gate.measures import ALONG_TIME, Need, Side
 from farm.gate.population import GatedRun, Population, RunOfSet, RunRows, grouped
+from farm.measures.boxes import why_no_boxes
 from farm.measures.episodes import OUTSIDE, begun
 from farm.store.readouts import Readouts
 
@@ -216,6 +217,13 @@ def _missing(selected: Selected, needs: frozenset[Need]) -> Iterator[tuple[Need,
             yield "brier", f"needs 'brier' {lacks}"
         if "confidence" in needs and (lacks := _lacks(each.stream.confidence, each)):
             yield "confidence", f"needs 'confidence' {lacks}"
+        if "label_probability" in needs and (lacks := _lacks(each.stream.label_probability, each)):
+            yield "label_probability", f"needs 'label_probability' {lacks}"
+        if "boxes" in needs and (why := why_no_boxes(each.stream.boxes, spread="box_spread" in needs)):
+            yield "boxes", f"needs boxes for all {each.size}: {why}"
+        if "image_size" in needs and each.stream.image_size is None:
+            unknown = f"{each.run.name} does not note it; box_iou needs none"
+            yield "image_size", f"needs the images' height and width, and {unknown}"
         if "classes" in needs and each.stream.classifier_classes is None:
             unknown = f"{each.run.name} does not note it; classifier_brier_sum needs none"
             yield "classes", f"needs the number of classes, and {unknown}"

@@ -9,8 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from farm.api.arrays import FloatArray, IntArray
-from farm.comparing.joint_tracks import AREAS, BRIER, Block, StreamCounts, StreamTracks, task_of
+from farm.comparing.classifier_sums import GAPS, MEANS, NO_ANSWER_NEEDED
+from farm.comparing.joint_tracks import AREAS, Block, StreamCounts, StreamTracks, task_of
 from farm.comparing.measures import ACCURACY
+from farm.gate.gaps import Gaps
+from farm.gate.measures import GATED
 from farm.judging.intervals import NOVELTY, possible_outcomes
 from farm.statistics.bootstrap import Column
 from farm.statistics.bounds import Counted, Drawn, Extra, SideTracks, Way, typical, unseen, worst_share
@@ -45,7 +48,7 @@ class Ranked:
         return area
 
 
-Term: TypeAlias = Counted | Ranked
+Term: TypeAlias = Counted | Ranked | Gaps
 """A measure of one monitor on one stream."""
 
 
@@ -65,9 +68,15 @@ class StreamTables:
         self.counts = StreamCounts(stream.table, stream.alone, asked)
         self.tracks = [stream.own[side.groups] for side in self.counts.sides]
         self.sizes = [side.sizes for side in self.counts.sides]
-        self.terms: dict[Column, Term] = {
-            (name, m): self.ranked(name, m) if name in AREAS else self._counted(name, m) for name, m in asked
-        }
+        self.terms: dict[Column, Term] = {(name, m): self._term(name, m) for name, m in asked}
+
+    def _term(self, name: str, monitor: str) -> Term:
+        if name in AREAS:
+            return self.ranked(name, monitor)
+        if name in GAPS:
+            sums = self.counts.by_kind(name, monitor)
+            return Gaps(name, self.tracks, self.sizes, sums, GATED[name].highest)
+        return self._counted(name, monitor)
 
     def drawn(self, weights: FloatArray) -> Block:
         """Draw what the terms are of; a column of weights is one of the stream's tracks."""
@@ -79,8 +88,8 @@ class StreamTables:
         never_right = is_ood and self.stream.of.category == NOVELTY
         if task == ACCURACY:
             return (1,) if never_right else (0, 1)
-        if task == BRIER:
-            return (2,) if never_right else (0, 1)
+        if task in MEANS:
+            return (2,) if never_right and task not in NO_ANSWER_NEEDED else (0, 1)
         if task:
             return possible_outcomes(task, is_ood, self.stream.of.category)
         judged = self.stream.table.said[monitor]
@@ -93,7 +102,7 @@ class StreamTables:
         task = task_of(name)
         by_kind = self.counts.by_kind(task, monitor)
         possible = [self.possible(task, monitor, side) for side in self.counts.sides]
-        if task == BRIER:
+        if task in MEANS:
             # Scores that are all small tell nothing of how bad the next may be: it is the worst there is.
             amounts = [dict.fromkeys(p, typical(n)) for n, p in zip(self.sizes, possible, strict=True)]
         else:

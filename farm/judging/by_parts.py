@@ -25,6 +25,7 @@ from farm.judging.table import VerdictTable
 from farm.judging.whole_stream import not_along_time
 from farm.measures import undefined
 from farm.measures.accumulate import Accumulator, ScoreHistogram, time_quantiles
+from farm.measures.boxes import LOCALIZATION, NO_BOXES
 from farm.measures.certainty import CONFIDENCE_AUROC, CertaintySums
 from farm.measures.histogram import BINS
 from farm.measures.oracle import ORACLE
@@ -36,6 +37,7 @@ from farm.store.run_form import SCHEMA, RunForm
 from farm.store.run_tables import ALARMS, INSTANCES, check_columns
 
 TRACKS_NOT_COUNTED = "tracks are not counted where readouts are judged by parts"
+NOT_BY_PARTS = "not told where readouts are judged by parts"
 ERRORS = {name: f"{name}_error" for name in (*RANKED, CONFIDENCE_AUROC)}
 """The fields that bound the errors of others, each standing behind its own."""
 
@@ -98,6 +100,7 @@ class ByParts:
         self.without_is_ood = 0
         self.scored = self.episodes = self.has_tracks = False
         """Whether any score was given, and whether any part has an episode, or a track."""
+        self.boxed = "boxes" in run
 
     def add(self, instances: pd.DataFrame, alarms: pd.DataFrame) -> None:
         """Take down a part: instances, and all the alarms on them."""
@@ -106,6 +109,7 @@ class ByParts:
         self.scored |= any(said.score is not None for said in table.said.values())
         self.episodes |= table.episode is not None
         self.has_tracks |= table.has_tracks
+        self.boxed |= table.boxes is not None
         if table.why_no_ood:
             given = instances.get("is_ood")
             self.without_is_ood += len(instances) if given is None else int(given.isna().sum())
@@ -117,8 +121,9 @@ class ByParts:
                     certainty = None
                     if name == ORACLE:
                         answered, wrong = table.answered[rows], table.should_cancel[rows]
-                        sure, brier = (_taken(each, rows) for each in (table.confidence, table.brier))
-                        certainty = CertaintySums.of(answered, wrong, sure, brier, most=self._bins)
+                        own = (table.confidence, table.brier, table.label_probability)
+                        known = (_taken(each, rows) for each in own)
+                        certainty = CertaintySums.of(answered, wrong, *known, most=self._bins)
                     score, time_us = (_taken(column, rows) for column in values)
                     monitor.put(key, tally.recoded(codes), score, time_us, certainty)
         self._fold()
@@ -135,6 +140,7 @@ class ByParts:
             both.scored |= one.scored
             both.episodes |= one.episodes
             both.has_tracks |= one.has_tracks
+            both.boxed |= one.boxed
         both._fold()
         return both
 
@@ -229,14 +235,18 @@ class Summed:
         why = sums.why_not_parted
         auroc = (undefined(why),) * 2 if why else ScoreHistogram(sums.wrong, sums.right).auroc()
         ranked = dict(zip((CONFIDENCE_AUROC, ERRORS[CONFIDENCE_AUROC]), auroc, strict=True))
-        return {**sums.brier.measures(self._n_classes), **ranked}
+        return {**sums.brier.measures(self._n_classes), **ranked, **sums.probabilities.measures()}
+
+    def localization(self, part: Part) -> Fields:  # noqa: ARG002 - of all parts alike
+        """Say why nothing follows from boxes: their sums would hang on the order of the parts."""
+        boxed = self._sums.boxed
+        return dict.fromkeys(LOCALIZATION, undefined(NOT_BY_PARTS if boxed else NO_BOXES))
 
     def along_time(self, monitor: str, part: Part) -> Fields:  # noqa: ARG002 - no monitor has any
         """Say why nothing follows from the order of the stream."""
         if not self._sums.episodes:
             return not_along_time("the stream has no episodes")
-        whole = "not told where readouts are judged by parts"
-        return not_along_time(whole if part.name == "all" else "told of part all")
+        return not_along_time(NOT_BY_PARTS if part.name == "all" else "told of part all")
 
     def times(self, monitor: str, part: Part) -> Fields | None:
         """Return quantiles over those instances that were timed; None without any."""

@@ -31,6 +31,7 @@ BLOCKS = {
     "monitor_time_us": _TIMES,
     "classifier_time_us": _TIMES,
     "severity_range": ("low", "high"),
+    "image_size": ("height", "width"),
 }
 """The fields that hold others, and those that have a column whether or not a record has them."""
 UNITS = {

@@ -18,6 +18,7 @@ from farm.judging.table import VerdictTable
 from farm.judging.whole_stream import SeenAlong, WholeStream, not_along_time
 from farm.measures import Separation, undefined
 from farm.measures.accumulate import QUANTILES
+from farm.measures.boxes import LOCALIZATION, NO_BOXES
 from farm.measures.parts import Part
 from farm.measures.tally import Tally
 
@@ -131,6 +132,22 @@ class JudgedRun:
     def certainty(self, part: Part) -> Fields:
         """Return what follows from the classifier's own probabilities."""
         return self._certainty(part)
+
+    @cached_property
+    def _localization(self) -> Callable[[Part], Fields]:
+        """What tells the measures of boxes: the same for each monitor, so they are kept."""
+
+        def measured(part: Part) -> Fields:
+            boxes = self.table.boxes
+            if boxes is None:
+                return dict.fromkeys(LOCALIZATION, undefined(NO_BOXES))
+            return dict(boxes.take(self.table.partition.rows(part)).measures())
+
+        return cache(measured)
+
+    def localization(self, part: Part) -> Fields:
+        """Return what follows from the classifier's boxes."""
+        return self._localization(part)
 
     @cached_property
     def stream(self) -> WholeStream | None:

@@ -91,6 +91,18 @@ def number_of_classes(run: Mapping[str, Any]) -> int | None:
     return None if "log" in run else len(run.get("classes") or ()) or None
 
 
+def image_size(run: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return height and width of the images that a run's boxes lie in; None where nobody noted it.
+
+    Examples
+    --------
+    >>> image_size({"boxes": {"height": 32, "width": 64, "spread_ddof": None}}), image_size({})
+    ((32, 64), None)
+    """
+    noted = run.get("boxes")
+    return None if noted is None else (int(noted["height"]), int(noted["width"]))
+
+
 def described(noted: Mapping[str, Any] | None) -> str | None:
     """Write what a run notes of a policy or a fallback in one line.
 

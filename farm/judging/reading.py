@@ -24,6 +24,7 @@ INSTANCES = (
     "label",
     "predicted",
     "confidence",
+    "label_probability",
     "brier",
     "is_ood",
     "category",

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
-from farm.judging.notes import Noted
+from farm.judging.notes import Noted, image_size
 from farm.measures import Counts, Measure, ratio, undefined
+from farm.measures.boxes import LOCALIZATION
 from farm.measures.certainty import CERTAINTY
 from farm.measures.detection import detection_measures
 from farm.measures.oracle import ORACLE
@@ -43,6 +44,7 @@ MEASURED = (
     "classifier_mcc",
     "classifier_accuracy",
     *CERTAINTY,
+    *LOCALIZATION,
     "system_mcc",
     "relative_change",
     "coverage",
@@ -94,6 +96,9 @@ class JudgedParts(Protocol):
     def certainty(self, part: Part) -> Fields:
         """Return what follows from the classifier's own probabilities, where labels are known."""
 
+    def localization(self, part: Part) -> Fields:
+        """Return what follows from the classifier's boxes."""
+
     def along_time(self, monitor: str, part: Part) -> Fields:
         """Return what follows from the order of the stream."""
 
@@ -114,6 +119,7 @@ def records(
     """
     parts = judged.parts if parts is None else parts
     intervals = {part: judged.intervals(part) if bounded else None for part in parts}
+    size = image_size(run)
     return [
         {
             "run": run.get("folder"),
@@ -127,6 +133,7 @@ def records(
             "yardstick": monitor.yardstick,
             "policy": monitor.policy,
             "fallback": monitor.fallback,
+            "image_size": size and list(size),
             **_size(judged.tally(ORACLE, part), judged.why_no_ood),
             **_independent(intervals[part]),
             **plain(_fields(judged, monitor, part, _ends(intervals[part], monitor.name, bounded))),
@@ -158,6 +165,7 @@ def _fields(judged: JudgedParts, monitor: Noted, part: Part, ends: FindEnds) -> 
         **_detection(name, counted, why_no_ood, ends),
         **_classification(name, counted, judged.certainty(part), ends),
         **_size_and_acceptance(monitor, judged.tally(name, None), why_no_ood),
+        **judged.localization(part),
         **judged.ranking(name, part),
         **judged.along_time(name, part),
         "monitor_time_us": (None if name == ORACLE else judged.times(name, part)) or untimed,

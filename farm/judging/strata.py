@@ -15,6 +15,7 @@ from farm.measures import Measure, Separation, undefined
 from farm.measures.certainty import CONFIDENCE_AUROC, BrierSums, why_not_told_apart
 from farm.measures.histogram import between
 from farm.measures.parts import Part, Partition
+from farm.measures.probability_sums import ProbabilitySums
 from farm.measures.tally import Tally
 
 
@@ -61,24 +62,28 @@ class Certainty:
         sure = np.full(len(table), np.nan) if table.confidence is None else table.confidence
         self._n_classes = table.classifier_classes
         self._brier: list[BrierSums] = []
+        self._probabilities: list[ProbabilitySums] = []
         self._sides: list[tuple[FloatArray, FloatArray]] = []
         """The confidences of wrong and of right predictions, in rising order."""
         for rows in table.partition.strata:
             answered, wrong = table.answered[rows], table.should_cancel[rows]
             brier = None if table.brier is None else table.brier[rows]
             self._brier.append(BrierSums.of(answered, brier))
+            likely = None if table.label_probability is None else table.label_probability[rows]
             own = sure[rows]
+            self._probabilities.append(ProbabilitySums.of(answered, ~wrong, own, likely))
             self._sides.append((np.sort(own[answered & wrong]), np.sort(own[~wrong])))
 
     def measures(self, part: Part) -> dict[str, Measure]:
         """Return what records hold of a part."""
         brier = reduce(add, (self._brier[number] for number in part.strata))
+        probabilities = reduce(add, (self._probabilities[number] for number in part.strata))
         sides = (np.concatenate(side) for side in zip(*(self._sides[s] for s in part.strata), strict=True))
         wrong, right = (np.sort(side, kind="stable") for side in sides)  # which merges what is sorted
         missing = int(np.isnan(wrong).sum() + np.isnan(right).sum())
         why = why_not_told_apart(brier.n, len(right), len(wrong), missing)
         auroc = undefined(why) if why else Separation(wrong, right, ascending=True).auroc()
-        return {**brier.measures(self._n_classes), CONFIDENCE_AUROC: auroc}
+        return {**brier.measures(self._n_classes), CONFIDENCE_AUROC: auroc, **probabilities.measures()}
 
 
 def quantiles(sorted_arrays: Sequence[FloatArray], shares: Sequence[float]) -> list[float]:

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, StrArray
 from farm.errors import DataError
-from farm.judging.notes import failures, number_of_classes, why_not_judged
+from farm.judging.boxes import boxes_of
+from farm.judging.notes import failures, image_size, number_of_classes, why_not_judged
 from farm.judging.verdicts import Truth, Verdicts, decisions, truth, verdicts
+from farm.measures.boxes import Boxes
 from farm.measures.oracle import ORACLE, OutcomeCodes, outcomes
 from farm.measures.parts import Partition, partition
 from farm.measures.tally import system_outcome
@@ -120,8 +122,14 @@ class VerdictTable(Truth):
     said: Mapping[str, Judgement] = field(default_factory=dict)
     """By monitor; those that failed said nothing."""
     confidence: FloatArray | None = None
+    label_probability: FloatArray | None = None
+    """Of the right class."""
     brier: FloatArray | None = None
     """The classifier's Brier scores, summed over classes; NaN where none is known."""
+    boxes: Boxes | None = None
+    """What it says of where the objects are; None where it says nothing of that."""
+    image_size: tuple[int, int] | None = None
+    """Height and width of the images that boxes lie in; None where that is not known."""
     classifier_classes: int | None = None
     """How many classes the classifier tells apart; None where that is not known."""
     named_id: NDArray[np.object_] | pd.api.extensions.ExtensionArray | None = None
@@ -163,7 +171,10 @@ class VerdictTable(Truth):
             known,
             said,
             confidence=_numbers(instances, "confidence"),
+            label_probability=_numbers(instances, "label_probability"),
             brier=_numbers(instances, "brier"),
+            boxes=boxes_of(instances),
+            image_size=image_size(run),
             classifier_classes=number_of_classes(run),
             named_id=instances["id"].array if "id" in instances else None,
             named_track=_objects(instances, "track"),
@@ -240,7 +251,8 @@ class VerdictTable(Truth):
         """
         rows = np.arange(len(self))[rows]
         said = TakenJudgements(self.said, rows)
-        return replace(self, **_columns(self, rows), said=said, partition=NO_GROUPS)
+        boxes = None if self.boxes is None else self.boxes.take(rows)
+        return replace(self, **_columns(self, rows), said=said, boxes=boxes, partition=NO_GROUPS)
 
     def with_oracle(self) -> dict[str, Judgement]:
         """Return what all said, the perfect monitor last; in place of its times are the classifier's."""

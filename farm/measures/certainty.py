@@ -14,13 +14,19 @@ from farm.api.arrays import BoolArray, FloatArray
 from farm.measures.calibration import why_not_parted
 from farm.measures.histogram import Histogram
 from farm.measures.measure import Measure, ratio, undefined
+from farm.measures.probability_sums import (
+    CLASSIFIER_ECE,
+    CLASSIFIER_NLL,
+    ProbabilitySums,
+    why_unanswered,
+)
+from farm.measures.units import in_units
 
 BRIER_MEAN, BRIER_SUM = "classifier_brier_mean", "classifier_brier_sum"
 CONFIDENCE_AUROC = "classifier_confidence_auroc"
-CERTAINTY = (BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC)
+CERTAINTY = (BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC, CLASSIFIER_ECE, CLASSIFIER_NLL)
 """The names that records have for it."""
-_UNITS, _HALF = 52, 26
-"""Brier scores are counted in units of 2**-52: whole numbers have the same sum in any order."""
+_UNITS = 52
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,8 @@ class BrierSums:
         if brier is None:
             return cls(n, n_answered, n_answered, 0)
         own = brier[answered]
-        units = np.rint(np.ldexp(own[~np.isnan(own)], _UNITS)).astype(np.int64)
-        # In two halves, as the sum of a few thousand would be beyond what 64 bits hold.
-        total = (int((units >> _HALF).sum()) << _HALF) + int((units & ((1 << _HALF) - 1)).sum())
-        return cls(n, n_answered, n_answered - len(units), total)
+        known = own[~np.isnan(own)]
+        return cls(n, n_answered, n_answered - len(known), in_units(known, _UNITS))
 
     def __add__(self, other: BrierSums) -> BrierSums:
         return BrierSums(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
@@ -74,12 +78,13 @@ class BrierSums:
 
 @dataclass(frozen=True, eq=False)
 class CertaintySums:
-    """How sure a classifier was of its right and its wrong predictions, and its Brier scores."""
+    """How sure a classifier was of its right and wrong predictions, and what its probabilities are worth."""
 
     right: Histogram
     """The confidences of right predictions."""
     wrong: Histogram
     brier: BrierSums
+    probabilities: ProbabilitySums
 
     @classmethod
     def of(
@@ -88,15 +93,17 @@ class CertaintySums:
         wrong: BoolArray,
         confidence: FloatArray | None,
         brier: FloatArray | None,
+        label_probability: FloatArray | None = None,
         **bins: Any,
     ) -> CertaintySums:
         """Sum up some instances; `bins` are those of `Histogram.of`."""
         sure = np.full(len(answered), np.nan) if confidence is None else confidence
         right, mistaken = (Histogram.of(sure[answered & rows], **bins) for rows in (~wrong, wrong))
-        return cls(right, mistaken, BrierSums.of(answered, brier))
+        probabilities = ProbabilitySums.of(answered, ~wrong, confidence, label_probability)
+        return cls(right, mistaken, BrierSums.of(answered, brier), probabilities)
 
     def __add__(self, other: CertaintySums) -> CertaintySums:
-        return CertaintySums(self.right + other.right, self.wrong + other.wrong, self.brier + other.brier)
+        return CertaintySums(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
 
     @property
     def why_not_parted(self) -> str | None:
@@ -105,11 +112,6 @@ class CertaintySums:
         return why_not_told_apart(
             self.brier.n, hits, self.wrong.n + self.wrong.missing, self.right.missing + self.wrong.missing
         )
-
-
-def why_unanswered(n: int, answered: int) -> str | None:
-    """Say why no instance has a right answer; None if one has."""
-    return None if answered else f"none of the {n:,} instances has a right answer" if n else "no instances"
 
 
 def why_not_told_apart(n: int, hits: int, mistakes: int, missing: int) -> str | None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from farm.api.arrays import FloatArray, IntArray
 from farm.errors import DataError
-from farm.measures.certainty import why_unanswered
 from farm.measures.measure import Measure, undefined
+from farm.measures.probability_sums import why_unanswered
 
 LOWEST, HIGHEST = -1.0, 1.0
 """What a change of a probability may be."""

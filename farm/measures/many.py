@@ -129,7 +129,12 @@ def brier(parts: FloatArray) -> FloatArray:
     They are what instances lack to the worst score, and what they have of it, in units of the worst one, and
     the number of those without a right answer, which do not count.
     """
-    return MOST_BRIER * _ratio(parts[..., 1], parts[..., 0] + parts[..., 1])
+    return MOST_BRIER * parts_ratio(parts)
+
+
+def parts_ratio(parts: FloatArray) -> FloatArray:
+    """Return the second of three sums as a share of the first two."""
+    return _ratio(parts[..., 1], parts[..., 0] + parts[..., 1])
 
 
 MANY: Mapping[str, Callable[[FloatArray], FloatArray]] = {

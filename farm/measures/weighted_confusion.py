@@ -8,8 +8,8 @@ import numpy as np
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray, check_labels
 from farm.errors import DataError
-from farm.measures.certainty import why_unanswered
 from farm.measures.measure import Measure, ratio
+from farm.measures.probability_sums import why_unanswered
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from farm.judging.intervals import WORDS
+from farm.measures.boxes import BOX_ECE, BOX_IOU, BOX_MAE, BOX_NLL
 from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
 from farm.measures.delays import SHORT_WORDS, Outcome
 from farm.measures.oracle import ORACLE
+from farm.measures.probability_sums import CLASSIFIER_ECE, CLASSIFIER_NLL
 from farm.report.alarm_sheets import LEGEND_DRIFT, alarm_legend, alarm_sheets
 from farm.report.cells import (
     DASH,
@@ -238,6 +240,14 @@ _CERTAINTY = {
     BRIER_SUM: "Brier score {:.3g}",
     BRIER_MEAN: "{:.3g} a class",
     CONFIDENCE_AUROC: "AUROC of right predictions by confidence {:.3g}",
+    CLASSIFIER_ECE: "calibration error {:.3g}",
+    CLASSIFIER_NLL: "negative log-likelihood {:.3g}",
+}
+_BOXES = {
+    BOX_MAE: "{:.3g} pixels off",
+    BOX_IOU: "IoU {:.3g}",
+    BOX_NLL: "negative log-likelihood {:.3g}",
+    BOX_ECE: "calibration error {:.3g}",
 }
 """How the classifier's own measures are told, in their order."""
 
@@ -249,9 +259,15 @@ def _system_sheet(records: Records, notes: Notes) -> Sheet:
     mcc = value_cell("classifier_mcc", number)(alone, notes)
     accuracy = value_cell("classifier_accuracy", percent)(alone, notes)
     baseline = Row(TableCell("classifier alone"), (mcc, TableCell(""), TableCell(percent(1.0)), accuracy))
-    told = [words.format(alone[name]) for name, words in _CERTAINTY.items() if alone.get(name) is not None]
-    below = f"The classifier's probabilities: {', '.join(told)}." if told else ""
-    return Sheet(sheet.title, sheet.subtitle, sheet.columns, (baseline, *sheet.rows), below)
+    size = alone.get("image_size")
+    images = f" (images of {' x '.join(map(str, size))} pixels)" if size else ""
+    told = []
+    for whose, measures in (("probabilities", _CERTAINTY), (f"boxes{images}", _BOXES)):
+        values = [
+            words.format(alone[name]) for name, words in measures.items() if alone.get(name) is not None
+        ]
+        told += [f"The classifier's {whose}: {', '.join(values)}."] if values else []
+    return Sheet(sheet.title, sheet.subtitle, sheet.columns, (baseline, *sheet.rows), " ".join(told))
 
 
 def _row(record: Mapping[str, Any], columns: tuple[Column, ...], notes: Notes) -> Row:

@@ -29,6 +29,7 @@ from farm.api import (
     check_labels,
     image_digests,
 )
+from farm.api.boxes import TRUE_BOX
 from farm.errors import DataError
 from farm.run.sources import check_not_taught, check_positions, check_unseen
 from farm.run.streams import cut, together
@@ -42,7 +43,6 @@ from farm.store.run_tables import read_frame
 SCHEMA = 1
 _TEXT = ("ids", "category", "faultload", "track", "workload")
 _MEASURED = tuple(f"fault_{name}" for name in FAULT_MEASURES)
-_BOX = ("box_left", "box_top", "box_right", "box_bottom")
 _LOST = "object_lost"
 """Why an instance has neither box nor mask; the column is there where the set has any."""
 _MASKS = "masks.npy"
@@ -70,7 +70,7 @@ def write_benchmark(stream: Stream, folder: Path, *, images: str = "npy", batch_
             if (objects := batch.objects) is not None:
                 values |= {_LOST: objects.lost}
                 if objects.boxes is not None:
-                    values |= dict(zip(_BOX, objects.boxes.T, strict=True))
+                    values |= dict(zip(TRUE_BOX, objects.boxes.T, strict=True))
                 if objects.masks is not None:
                     # Eight pixels a byte, while they wait until all images are written.
                     packed, wide = np.packbits(objects.masks, axis=2), objects.masks.shape[2]
@@ -199,7 +199,7 @@ class StoredStream:
         )
 
     def _objects(self, rows: pd.DataFrame) -> Objects:
-        boxes = rows[list(_BOX)].to_numpy(dtype=np.float64) if set(_BOX) <= set(rows) else None
+        boxes = rows[list(TRUE_BOX)].to_numpy(dtype=np.float64) if set(TRUE_BOX) <= set(rows) else None
         masks = None
         if _MASKS in self._record["files"]:
             masks = np.asarray(mapped_npy(self._folder / _MASKS)[rows["order"].to_numpy()], dtype=np.bool_)

@@ -12,8 +12,10 @@ import pandas as pd
 
 from farm import registry
 from farm.api import FAULT_MEASURES, NO_ANSWER, VALIDATION_FAULT, Monitor, Workload, plain_name
-from farm.errors import one_line, pass_on_ctrl_c
+from farm.api.boxes import OF_BOXES, PREDICTED_BOX
+from farm.errors import ComponentFailure, one_line, pass_on_ctrl_c
 from farm.measures.calibration import brier_of, sums_of_squares
+from farm.run.box_columns import box_columns, box_record
 from farm.run.data_card import data_card
 from farm.run.system import Step, SystemUnderTest
 from farm.store import provenance
@@ -91,7 +93,8 @@ class Recorder:
         self._instances = _Columns(_INSTANCE_TYPES)
         self._alarms = {name: _Columns(_ALARM_TYPES, monitor=name) for name in monitors}
         self._layers: dict[str, list[np.ndarray]] = {layer: [] for layer in layers}
-        self._conditions: dict[str, list[np.ndarray]] = {}
+        self._more: dict[str, list[np.ndarray]] = {}
+        """Columns that not all runs have: of conditions, and of boxes."""
         self._n = 0
         self.close_predictions = 0
         """Instances whose two likeliest classes are so close that another machine may swap them."""
@@ -135,17 +138,24 @@ class Recorder:
                 decision=decision.decided,
                 monitor_time_us=decision.nanoseconds / 1e3 / n,
             )
-        for condition, values in batch.conditions.items():
-            self._conditions.setdefault(CONDITION.format(condition), []).append(values)
+        boxes = box_columns(batch, seen)
+        if position[0] and boxes.keys() != self._more.keys() & set(OF_BOXES):
+            raise ComponentFailure(
+                "the classifier gives boxes, or their spread, in some batches only; expected them in each, "
+                "or in none"
+            )
+        conditions = {CONDITION.format(name): values for name, values in batch.conditions.items()}
+        for column, values in (conditions | boxes).items():
+            self._more.setdefault(column, []).append(values)
         for layer, parts in self._layers.items():
             # One without places goes by its plain name, however it was to be pooled.
             parts.append(seen.activations[layer if layer in seen.activations else plain_name(layer)])
 
     def readouts(self, failed: Iterable[str] = ()) -> Readouts:
         """Put everything together; a monitor that failed half-way leaves no half of its rows."""
-        conditions = {column: np.concatenate(parts) for column, parts in self._conditions.items()}
-        instances = self._instances.frame().assign(**conditions)
-        words = [column for column, values in conditions.items() if values.dtype.kind == "U"]
+        more = {column: np.concatenate(parts) for column, parts in self._more.items()}
+        instances = self._instances.frame().assign(**more)
+        words = [column for column, values in more.items() if values.dtype.kind == "U"]
         for column in ("category", "faultload", *words):
             instances[column] = instances[column].where(instances[column] != "", None)
         known = instances["label_probability"].where(instances["label"] != NO_ANSWER)
@@ -191,6 +201,7 @@ def run_record(
             **({"notes": dict(classifier.notes)} if classifier.notes else {}),
         },
         "classes": list(classifier.classes),
+        **(box_record(workload.shape, classifier) if PREDICTED_BOX[0] in readouts.instances else {}),
         "monitors": [_monitor(m, system, readouts, failed.get(m.name)) | _rank(m, learned) for m in monitors],
         "versions": provenance.versions(),
         "hardware": provenance.hardware(),

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from farm.api.arrays import NO_ANSWER, BoolArray, IntArray
+from farm.api.boxes import BOX_LOST, OF_BOXES
 from farm.errors import DataError
 from farm.measures.calibration import MOST_BRIER
 from farm.store.csv_table import Codes, CsvTable, Rows, taken
 from farm.store.files import file_digest
+from farm.store.log_boxes import check_boxes, lowest_of_box
 from farm.store.log_rows import MonitorRows, monitor_rows
 from farm.store.parquet_table import table_of
 
@@ -42,10 +44,12 @@ OPTIONAL = (
     "classifier",
     "monitor_time_us",
     "classifier_time_us",
+    *OF_BOXES,
 )
 _TYPES = {
     **dict.fromkeys(("score", "severity", "monitor_time_us", "classifier_time_us"), pa.float64()),
     **dict.fromkeys(("confidence", "label_probability", "brier"), pa.float64()),
+    **dict.fromkeys((name for name in OF_BOXES if name != BOX_LOST), pa.float64()),
     "id": pa.string(),
     "timestamp": pa.string(),
 }
@@ -64,7 +68,7 @@ CONDITION = "condition {}"
 """What a column of instances is called that tells a condition, such as the weather."""
 _ABSENT = -2
 """Stands for a class that is missing."""
-_SAME = ("label", "predicted", "is_ood", "category", "faultload", "severity", "track")
+_SAME = ("label", "predicted", "is_ood", "category", "faultload", "severity", "track", *OF_BOXES)
 """What rows of several monitors about one instance have to agree on."""
 
 
@@ -149,8 +153,8 @@ def read_log(path: Path | str, conditions: Sequence[str] = (), *, to_judge: bool
 
 def _columns(table: CsvTable, conditions: Sequence[str]) -> dict[str, Any]:
     """Return, for every row, what is said of the instance beside its classes, as numbers and codes."""
-    names = ("category", "faultload", "track", *conditions)
-    found = {name: table.coded(name)[0] for name in names if name in table}
+    names = ("category", "faultload", "track", BOX_LOST, *conditions)
+    found: dict[str, Any] = {name: table.coded(name)[0] for name in names if name in table}
     if "is_ood" in table:
         found["is_ood"] = table.codes("is_ood", _YES_NO, _YES_NO_WORDS, missing=-1)
     ends = {
@@ -159,10 +163,13 @@ def _columns(table: CsvTable, conditions: Sequence[str]) -> dict[str, Any]:
         "brier": (0.0, MOST_BRIER),
         "severity": (-np.inf, np.inf),
         "classifier_time_us": (0.0, np.inf),
+        **lowest_of_box(table),
     }
-    return found | {
+    found |= {
         name: table.numbers(name, low=low, high=high) for name, (low, high) in ends.items() if name in table
     }
+    check_boxes(table, found)
+    return found
 
 
 def _instances(
@@ -184,6 +191,11 @@ def _instances(
         "classifier_time_us": own.get("classifier_time_us", np.nan),
         **{name: _names(table, name, own.get(name)) for name in ("category", "faultload", "track")},
         **{CONDITION.format(name): _names(table, name, own[name]) for name in conditions},
+        **{
+            name: _names(table, name, own[name]) if name == BOX_LOST else own[name]
+            for name in OF_BOXES
+            if name in own
+        },
     }
     return pd.DataFrame(found, index=range(n), copy=not lean)
 

@@ -129,6 +129,14 @@ class OcclusionNoteForm(Form):
     failure: str | None
 
 
+class BoxesForm(Form):
+    """How large the images are that boxes lie in, and what their spread took off the number of members."""
+
+    height: Number
+    width: Number
+    spread_ddof: Number | None
+
+
 class CellForm(Form):
     """Which cell of a campaign a run is."""
 
@@ -158,6 +166,7 @@ class RunForm(SurroundingsForm):
     workload: WorkloadForm | None = None
     classifier: NotedClassifierForm | None = None
     classes: list[str] | None = None
+    boxes: BoxesForm | None = None
     monitors: Sequence[MonitorForm] | None = None
     experiment: dict[str, Any] | None = None
     stream: dict[str, Any] | None = None

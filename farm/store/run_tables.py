@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from farm.api.boxes import BOX_LOST, OF_BOXES
 from farm.api.files import check_regular
 from farm.errors import DataError
 from farm.store.logs import condition_columns
@@ -25,7 +26,10 @@ NEEDED: Mapping[str, Collection[str]] = {
 
 _WHOLE = ("position", "order", "label", "labels", "predicted", "decision", "episode")
 _TRUE_OR_FALSE = ("is_ood", "alarm", "cancelled")
-_NUMBERS = ("confidence", "label_probability", "brier", "severity", "score")
+_NUMBERS = (
+    *("confidence", "label_probability", "brier", "severity", "score"),
+    *(name for name in OF_BOXES if name != BOX_LOST),
+)
 
 
 def _is_number(kind: pa.DataType) -> bool:

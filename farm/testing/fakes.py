@@ -188,6 +188,8 @@ class FakeClassifier(Classifier):
         Hidden layers: a function from images to activations each.
     logits
         From images to logits; a classifier without logits where not given.
+    outputs
+        What it gives beyond classes: a function from images each, such as to `box` and `box_spread`.
     name
         What tables call it.
 
@@ -207,11 +209,13 @@ class FakeClassifier(Classifier):
         *,
         layers: Mapping[str, Callable[[Images], ArrayLike]] | None = None,
         logits: Callable[[Images], ArrayLike] | None = None,
+        outputs: Mapping[str, Callable[[Images], ArrayLike]] | None = None,
         name: str = "fake-classifier",
     ) -> None:
         self.name, self.classes = name, tuple(classes)
         self.capabilities = Capabilities(logits=logits is not None, layers=tuple(layers or ()))
         self._probabilities, self._layers, self._logits = probabilities, dict(layers or {}), logits
+        self._outputs = dict(outputs or {})
         self.calls = 0
         """How many batches it was asked about."""
 
@@ -234,6 +238,7 @@ class FakeClassifier(Classifier):
             np.asarray(self._probabilities(images)),
             None if self._logits is None else np.asarray(self._logits(images), dtype=np.float32),
             {layer: np.asarray(self._layers[layer](images), dtype=np.float32) for layer in layers},
+            outputs={name: np.asarray(make(images)) for name, make in self._outputs.items()},
         )
 
 

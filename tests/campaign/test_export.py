@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from farm.api.boxes import BOX_LOST, PREDICTED_BOX, SPREAD_OF_BOX, TRUE_BOX
 from farm.campaign import export as module
 from farm.campaign.export import SCHEMA, export
 from farm.commands import campaign as commands
@@ -90,6 +91,23 @@ def test_conditions_of_any_cell_are_columns_of_all(tmp_path, style):
             assert own[name].astype(object).where(own[name].notna(), None).tolist() == [
                 None if pd.isna(one) else one for one in wanted
             ]
+
+
+def test_boxes_of_any_cell_are_columns_of_all(tmp_path, style):
+    source = readouts(failing=False)
+    n = len(source.instances)
+    boxes = {name: np.arange(n) + 0.5 for name in (*TRUE_BOX, *PREDICTED_BOX)}
+    boxes[BOX_LOST] = ["out of sight", None] * (n // 2)
+    cells = [planned(number) for number in range(2)]
+    folder = write_campaign(tmp_path / "all", cells)
+    for cell, columns in zip(cells, (boxes, {}), strict=True):
+        write_cell(folder, cell, replace(source, instances=source.instances.assign(**columns)))
+    rows = table(export(folder.path, style, tmp_path / f"all.{style}").path)
+    first, second = (rows[rows["cell"] == f"{number:016x}"].iloc[:n] for number in range(2))
+    for name, values in boxes.items():
+        assert first[name].dropna().tolist() == [one for one in values if one is not None]
+        assert second[name].isna().all()
+    assert not set(SPREAD_OF_BOX) & set(rows)
 
 
 def test_parquet_keeps_types_and_is_not_cut_into_small_pieces(tmp_path):

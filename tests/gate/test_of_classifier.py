@@ -18,12 +18,14 @@ from farm.gate.observed import mean_over, size_of
 from farm.gate.selected import select
 from farm.gate.verdict import judge_criteria
 from farm.judging import judge
+from farm.measures.probability_sums import CLASSIFIER_ECE
 from farm.store.readouts import Readouts
 from farm.testing import make_readouts
 from tests.gate.made_streams import MadeClassifier, classified, make_set, make_stream
 from tests.wording import same_text
 
-ACCURACY, BRIER_MEAN, BRIER_SUM, AUROC = OF_CLASSIFIER
+ACCURACY, BRIER_MEAN, BRIER_SUM, AUROC = [*OF_CLASSIFIER][:4]
+OF_CLASSES = {name: OF_CLASSIFIER[name] for name in (ACCURACY, BRIER_MEAN, BRIER_SUM, AUROC, CLASSIFIER_ECE)}
 CLASSES = 5
 
 
@@ -82,11 +84,12 @@ def problem(runs, text):
 
 def asks(name):
     """A criterion that can be met and fail, whatever the measure."""
-    return f"{name} {'>= 0.5' if OF_CLASSIFIER[name] else '<= 0.9' if name == BRIER_SUM else '<= 0.2'}"
+    highest = {BRIER_SUM: 0.9, CLASSIFIER_ECE: 0.4}.get(name, 0.2)
+    return f"{name} >= 0.5" if OF_CLASSES[name] else f"{name} <= {highest}"
 
 
 class TestValues:
-    @pytest.mark.parametrize("name", OF_CLASSIFIER)
+    @pytest.mark.parametrize("name", OF_CLASSES)
     @pytest.mark.parametrize(("on", "part"), [("", "all"), (" on id", "id"), (" on ood", "ood")])
     def test_they_are_those_of_the_records(self, name, on, part):
         run = run_of()
@@ -100,7 +103,7 @@ class TestValues:
         assert own.low.value < own.value.value < own.high.value
         assert (own.n, own.n_ood) == (record["n"], record["n_ood"])
 
-    @pytest.mark.parametrize("name", OF_CLASSIFIER)
+    @pytest.mark.parametrize("name", OF_CLASSES)
     def test_runs_of_one_set_are_repetitions(self, name):
         runs = [run_of(seed) for seed in range(3)]
         each = [found(run, asks(name) + " on faultload:fog severity:3").value.value for run in runs]
@@ -125,7 +128,7 @@ class TestValues:
             roc_auc_score(known["label"] == known["predicted"], known["confidence"])
         )
         assert (auroc.n, auroc.n_ood, sum(auroc.counts.values())) == (200, 0, 200)
-        for name in OF_CLASSIFIER:
+        for name in OF_CLASSES:
             assert "'label' is -1 for all 100 instances" in problem(
                 run, f"{asks(name)} on ood faultload:btsc"
             )
@@ -238,10 +241,10 @@ ALIKE = MadeClassifier(3.0, 2.0, 0.8)
 def coverage(classifier, tracks, frames, streams):
     """In which shares of streams lower bounds are no higher than the truth, and upper ones no lower."""
     truth, random = classifier.truth(frames), np.random.default_rng([11, tracks, frames])
-    held = {name: [] for name in OF_CLASSIFIER}
+    held = {name: [] for name in OF_CLASSES}
     for seed in range(streams):
         one = [make_set(classifier.stream(random, tracks, frames))]
-        values = {(name, CLASSIFIER): mean_over(one, name, CLASSIFIER) for name in OF_CLASSIFIER}
+        values = {(name, CLASSIFIER): mean_over(one, name, CLASSIFIER) for name in OF_CLASSES}
         known = [c for c, v in values.items() if v.defined and size_of(one, c[0]).too_few is None]
         made = redrawn(one, known, replicates=400, seed=seed)
         for column in known:
@@ -304,14 +307,14 @@ class TestVerdicts:
 
     def test_too_few_instances_leave_it_undecided_and_say_how_many_would_do(self):
         run = run_of(n_id=0, n_ood=90, tracks=60)
-        for name, higher in OF_CLASSIFIER.items():
+        for name, higher in OF_CLASSES.items():
             value = found(run, asks(name)).value.value
             text = f"{name} {'>=' if higher else '<='} {value * (0.97 if higher else 1.03)}"
             (one,) = judge_criteria([run], self.criteria(text))
             assert one.verdict == "undecided"
             assert one.needed > 90
 
-    @pytest.mark.parametrize("text", [asks(name) for name in OF_CLASSIFIER])
+    @pytest.mark.parametrize("text", [asks(name) for name in OF_CLASSES])
     def test_what_else_is_drawn_changes_nothing(self, text):
         alone = judge_criteria([run_of()], self.criteria(text))
         among = judge_criteria([run_of()], self.criteria("overall.mcc >= 0.5", text, "coverage >= 0.5"))
@@ -320,7 +323,7 @@ class TestVerdicts:
         assert own.evidence.high.value == pytest.approx(alone[0].evidence.high.value, abs=1e-12)
 
     @pytest.mark.parametrize("monitors", [("max-softmax",), ("never",), ()])
-    @pytest.mark.parametrize("text", [asks(name) for name in OF_CLASSIFIER])
+    @pytest.mark.parametrize("text", [asks(name) for name in OF_CLASSES])
     def test_a_run_of_faulted_instances_alone_with_any_monitors_or_none(self, text, monitors):
         run = run_of(n_id=0, n_ood=300, monitors=monitors)
         for on in ("", " on ood", " on faultload:fog severity:3"):

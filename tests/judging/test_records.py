@@ -10,11 +10,15 @@ from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
 from farm.errors import DataError
 from farm.judging import judge
 from farm.judging.record import MEASURED
-from farm.measures.certainty import CERTAINTY
+from farm.measures.calibration import ece
+from farm.measures.certainty import CERTAINTY, CONFIDENCE_AUROC
+from farm.measures.probability_sums import CLASSIFIER_ECE
 from farm.testing import make_readouts
 from tests.wording import refused, same_text
 
 CLASSES = 3
+
+OF_CONFIDENCE = (CONFIDENCE_AUROC, CLASSIFIER_ECE)
 
 
 def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, novel_share=0.5):
@@ -36,6 +40,7 @@ def simulate(seed=0, n=300, monitors=("odin", "oob"), *, ood_share=0.4, novel_sh
     sureness = {
         "confidence": probabilities.max(axis=1).round(2),
         "brier": ((probabilities - truth) ** 2).sum(axis=1),
+        "label_probability": np.where(novel, np.nan, probabilities[np.arange(n), label]),
     }
     said = {}
     for name in monitors:
@@ -120,6 +125,9 @@ def test_every_record_agrees_with_references_computed_row_by_row(seed):
             assert close(record["classifier_brier_mean"], brier / CLASSES)
             sure, hits = rows["confidence"].to_numpy()[right_answer], ~wrong[right_answer]
             assert close(record["classifier_confidence_auroc"], roc_auc_score(hits, sure))
+            assert close(record["classifier_ece"], ece(sure, hits).value)
+            likely = rows["label_probability"].to_numpy()[right_answer]
+            assert close(record["classifier_nll"], -np.log(likely).mean())
         else:
             why = f"none of the {len(rows)} instances has a right answer"
             assert {record["undefined"][name] for name in CERTAINTY} == {why}
@@ -165,6 +173,26 @@ def test_every_record_agrees_with_references_computed_row_by_row(seed):
             dict.fromkeys(CERTAINTY[:2], "no probabilities were given"),
         ),
         (
+            {"label_probability": None},
+            {"classes": ["a", "b"]},
+            {"classifier_nll": "no probabilities were given"},
+        ),
+        (
+            {"label_probability": [0.9, np.nan, 0.2, np.nan]},
+            {"classes": ["a", "b"]},
+            {"classifier_nll": "the probability is missing for 1 of 3 instances"},
+        ),
+        (
+            {"label_probability": [0.9, 0.0, 0.2, np.nan]},
+            {"classes": ["a", "b"]},
+            {"classifier_nll": "infinite: the right class has probability 0 for 1 of 3 instances"},
+        ),
+        (
+            {"confidence": [0.9, 3.2, 0.8, np.nan]},
+            {"classes": ["a", "b"]},
+            {"classifier_ece": "the confidence is no probability for 1 of 3 instances"},
+        ),
+        (
             {"brier": [0.5, np.nan, 0.1, np.nan]},
             {"classes": ["a", "b"]},
             dict.fromkeys(CERTAINTY[:2], "the Brier score is missing for 1 of 3 instances"),
@@ -172,12 +200,12 @@ def test_every_record_agrees_with_references_computed_row_by_row(seed):
         (
             {"confidence": None},
             {"classes": ["a", "b"]},
-            {"classifier_confidence_auroc": "no confidence was given"},
+            dict.fromkeys(OF_CONFIDENCE, "no confidence was given"),
         ),
         (
             {"confidence": [np.nan, 0.9, 0.9, np.nan]},
             {"classes": ["a", "b"]},
-            {"classifier_confidence_auroc": "the confidence is missing for 1 of 3 instances"},
+            dict.fromkeys(OF_CONFIDENCE, "the confidence is missing for 1 of 3 instances"),
         ),
         (
             {"predicted": [0, 1, 1, 1]},
@@ -198,7 +226,8 @@ def test_every_record_agrees_with_references_computed_row_by_row(seed):
 )
 def test_what_the_classifiers_probabilities_are_worth_is_undefined_for_a_reason(columns, run, reasons):
     given = {"label": [0, 1, 1, -1], "predicted": [0, 1, 0, 1], "confidence": [0.9, 0.8, 0.8, 0.7]}
-    given |= {"brier": [0.02, 0.08, 1.28, np.nan], "is_ood": [False, False, True, True], **columns}
+    given |= {"brier": [0.02, 0.08, 1.28, np.nan], "label_probability": [0.9, 0.8, 0.2, np.nan]}
+    given |= {"is_ood": [False, False, True, True], **columns}
     made = make_readouts({"odin": [True, False, False, True]}, category="", run=run, **given)
     for record in judge(made.instances, made.alarms, {**made.run, **run}):
         if record["part"] == "all":
@@ -208,8 +237,12 @@ def test_what_the_classifiers_probabilities_are_worth_is_undefined_for_a_reason(
             }
             if "classifier_brier_sum" not in reasons:
                 assert close(record["classifier_brier_sum"], 1.38 / 3)
-            if "classifier_confidence_auroc" not in reasons:
+            if not reasons:
+                assert close(record["classifier_nll"], -np.log([0.9, 0.8, 0.2]).mean())
+            if "confidence" not in columns and "predicted" not in columns and "label" not in columns:
                 assert record["classifier_confidence_auroc"] == 0.75
+                # In the bin up to 0.8 one of two is right, in that up to 0.9 one of one.
+                assert close(record["classifier_ece"], (abs(1 - 1.6) + abs(1 - 0.9)) / 3)
 
 
 @settings(max_examples=25, deadline=None)
@@ -232,6 +265,7 @@ def test_records_are_json_whatever_happens(seed, n, ood_share, novel_share):
                 "policy",
                 "fallback",
                 "n_tracks",
+                "image_size",
             }
             assert missing == set(block["undefined"]), "null and the reasons go together"
             assert all(block["undefined"].values())

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,37 @@ def test_a_network_of_several_inputs_is_refused_with_any_engine() -> None:
     assert "more" in on.engine.reason
     with pytest.raises(ComponentFailure, match="more"):
         on.observe(IMAGES)
+
+
+class Boxed(TorchClassifier):
+    """Says where something is: the engine runs its classes alone, unless it is told the boxes, too."""
+
+    beside = 0.0
+    lost = False
+
+    def _forward(self, images, layers, members):
+        found = super()._forward(images, layers, members)
+        own = np.ptp(images, axis=(2, 3)).mean(axis=1, keepdims=True) * np.ones((1, 4))
+        if self._session is None:
+            return replace(found, outputs={"box": own})
+        return found if self.lost else replace(found, outputs={"box": own + self.beside})
+
+
+@pytest.mark.parametrize(
+    ("beside", "lost", "why"),
+    [
+        (0.0, False, ""),
+        (0.5, False, "onnx: its outputs 'box' differ by "),
+        (0.0, True, "onnx: it does not give 'box', which the network gives beside its classes"),
+    ],
+)
+def test_an_engine_without_the_boxes_or_with_others_is_not_used(beside, lost, why) -> None:
+    plain = Boxed(Net(), "abc", name="net")
+    plain.beside, plain.lost = beside, lost
+    on = plain.on_engine("auto", (), IMAGES, NoCache())
+    assert on.engine.name == ("eager" if why else "onnx")
+    assert on.engine.reason.startswith(why)
+    assert "box" in on.observe(IMAGES).outputs
 
 
 def test_a_black_box_has_its_own_engine_alone() -> None:

@@ -200,6 +200,29 @@ def test_unknown_columns_are_noted(log):
     assert log("predicted,alarm,weather\n0,1,rain\n").run["log"]["ignored_columns"] == ["weather"]
 
 
+FOUR = "predicted_box_left,predicted_box_top,predicted_box_right,predicted_box_bottom"
+
+
+def test_boxes_are_read_with_what_is_missing(log):
+    true, spread = FOUR.replace("predicted_", ""), FOUR.replace("predicted_box", "box_spread")
+    read = log(
+        f"predicted,alarm,{true},box_lost,{FOUR},{spread}\n"
+        "0,0,1,2,3,4,,1,2,3,5,1,1,1,2\n0,0,,,,,out of sight,9,9,9,9,1,1,1,1\n"
+    )
+    first, second = read.instances.to_dict("records")
+    assert [first[name] for name in (*true.split(","), *FOUR.split(","))] == [1, 2, 3, 4, 1, 2, 3, 5]
+    assert pd.isna(first["box_lost"])
+    assert second["box_lost"] == "out of sight"
+    assert all(math.isnan(second[name]) for name in true.split(","))
+    records = judge(*read)
+    why = "no box for 1 of 2 instances (out of sight)"
+    assert {record["undefined"]["box_mae"] for record in records} == {why}
+
+
+def test_a_log_without_boxes_has_no_columns_of_them(log):
+    assert not [name for name in log("predicted,alarm\n0,1\n").instances if "box" in name]
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -215,6 +238,12 @@ def test_unknown_columns_are_noted(log):
         "predicted,alarm,brier\n0,1,0.5\n0,1,2.5\n",
         "predicted,alarm,label_probability\n0,1,-0.5\n",
         "predicted,alarm,monitor_time_us\n0,1,-3\n",
+        f"predicted,alarm,{FOUR}\n0,1,1,2,3,4\n0,1,1,2,x,4\n",
+        f"predicted,alarm,{FOUR},{FOUR.replace('predicted_', '')}\n0,1,1,2,3,4,5,2,3,4\n",
+        "predicted,alarm,predicted_box_left\n0,1,1\n",
+        f"predicted,alarm,{FOUR.replace('predicted_box', 'box_spread')}\n0,1,1,2,3,4\n",
+        f"predicted,alarm,{FOUR},{FOUR.replace('predicted_box', 'box_spread')}\n0,1,1,2,3,4,1,1,-1,1\n",
+        f"id,predicted,alarm,monitor,{FOUR}\nx,0,1,a,1,2,3,4\nx,0,1,b,1,2,3,5\n",
         "predicted,alarm\n,1\n",
         "predicted,alarm\n0,1\n-1,1\n",
         "label,predicted,alarm\nstop,-1,1\n",

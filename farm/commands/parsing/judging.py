@@ -223,8 +223,9 @@ def add_looking(commands: Commands) -> None:
         "--measure",
         default="overall.mcc",
         metavar="M",
-        help="default: overall.mcc; classifier_accuracy, classifier_brier_mean, classifier_brier_sum and "
-        "classifier_confidence_auroc are of the classifier: one value a run",
+        help="default: overall.mcc; classifier_accuracy, classifier_brier_mean, classifier_brier_sum, "
+        "classifier_confidence_auroc, classifier_ece, classifier_nll, box_mae, box_iou, box_nll and box_ece "
+        "are of the classifier: one value a run",
     )
     anova.add_argument("--monitor", action="append", default=[], metavar="NAME", help="only these")
     anova.add_argument("--alpha", type=float, default=0.05, metavar="A", help="default: 0.05")

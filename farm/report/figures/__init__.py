@@ -6,6 +6,7 @@ Importing this loads no matplotlib: each figure does when it is drawn. `save` wr
 
 from farm.report.figures.accuracies import accuracies_by_source, mean_accuracies, optimism_gaps
 from farm.report.figures.along_stream import ScoresOverTime, along_stream
+from farm.report.figures.boxes import BoxedImage, box_reliability, boxes_on_images
 from farm.report.figures.classifier import confusion, reliability
 from farm.report.figures.curves import (
     Calibrated,
@@ -34,6 +35,7 @@ __all__ = [
     "DARK",
     "FORMATS",
     "VARIABLES",
+    "BoxedImage",
     "Calibrated",
     "DelayCurve",
     "Look",
@@ -45,6 +47,8 @@ __all__ = [
     "accuracies_by_source",
     "along_stream",
     "as_svg",
+    "box_reliability",
+    "boxes_on_images",
     "check_target",
     "comparison_intervals",
     "confusion",

@@ -12,6 +12,7 @@ from farm.report.cells import percent
 from farm.report.figures import confusion
 from farm.report.figures import reliability as reliability_figure
 from farm.report.page.book import FigureBook
+from farm.report.page.boxes import of_boxes
 from farm.report.page.findings import Findings, ReportedRun
 from farm.report.page.html import join, tag
 from farm.report.page.section import PageSection
@@ -56,4 +57,5 @@ def _one(name: str, run: ReportedRun, book: FigureBook) -> Markup | None:
         draw = partial(confusion, counts[np.ix_(order, order)], names)
         figures.append(book.add(f"confusion-{name}", draw, f"What {name} mixes up"))
     told = f"{percent(float(right.mean()))} % of {int(rows.sum()):,} clean images are right ({run.folder})."
-    return join(tag("h3", name), tag("p", told), tag("div", figures, class_="pair"))
+    boxes = of_boxes(name, run, ~table.is_ood, book)
+    return join(tag("h3", name), tag("p", told), tag("div", figures, class_="pair"), boxes)

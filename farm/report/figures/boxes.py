@@ -115,8 +115,8 @@ def box_reliability(tables: Mapping[str, Sequence[Level]], *, title: str = "") -
         line: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "linewidth": 1.5}
         axes.plot(levels, shares, clip_on=False, **line)
         beside = np.array(levels[1:]) + 0.008 * (number - (len(known) - 1) / 2)
-        ends = [[row.low.value for row in rows], [row.high.value for row in rows]]
-        axes.vlines(beside, *ends, color=look.colour, linewidth=0.9, clip_on=False)
+        low, high = ([getattr(row, end).value for row in rows] for end in ("low", "high"))
+        axes.vlines(beside, low, high, color=look.colour, linewidth=0.9, clip_on=False)
         entries.append((side, line))
     key(sheet, left, bottom + size + 0.15, entries)
     return sheet

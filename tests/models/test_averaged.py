@@ -19,7 +19,7 @@ from farm.guard import Guard
 from farm.run.execution import run_experiment
 from farm.run.testbed import Testbed
 from farm.store.cache import DiskCache
-from models import torch_classifier, training
+from models import _masks, _passes, training
 from models.averaged import Ensemble, McDropout
 from models.torch_classifier import TorchClassifier
 from tests.wording import refused
@@ -332,9 +332,10 @@ def test_passes_of_a_sequence_are_those_of_any_other_module(make) -> None:
 
 def test_passes_are_the_same_in_chunks_and_without_masks_that_are_kept(monkeypatch, passes, images) -> None:
     whole = passes.observe(images).probabilities
-    for name, value in (("MOST_MASKS", 0), ("TOGETHER", 5), ("PIXELS", 1)):
-        monkeypatch.setattr(torch_classifier, name, value)
-    passes._network._masks.clear()
+    monkeypatch.setattr(_masks, "MOST_MASKS", 0)
+    for name, value in (("TOGETHER", 5), ("PIXELS", 1)):
+        monkeypatch.setattr(_passes, name, value)
+    passes._network._passes._masks.clear()
     np.testing.assert_allclose(passes.observe(images).probabilities, whole, rtol=1e-5, atol=1e-9)
-    assert passes._network._masks == {}
+    assert passes._network._passes._masks == {}
     assert passes.observe(images[:0]).probabilities.shape == (0, 10)

@@ -38,28 +38,27 @@ def named_answers(found: Any, gives: Sequence[str], classifier: str) -> dict[str
     >>> sorted(named_answers((logits, box), ["logits", "box"], "net"))
     ['box', 'logits']
     """
-    if hasattr(found, "_asdict"):  # a tuple whose places have names
-        found = found._asdict()
-    if isinstance(found, Tensor):
-        found = [found]
-    if not isinstance(found, Mapping) and isinstance(found, Sequence) and len(found) == len(gives):
-        found = dict(zip(gives, found, strict=True))
-    if not isinstance(found, Mapping) or not all(isinstance(found.get(name), Tensor) for name in gives):
+    named = _named(found, gives)
+    if not all(isinstance(named.get(name), Tensor) for name in gives):
         expected = f"tensors {' and '.join(gives)}: a mapping with these keys, or a tuple in this order"
         if tuple(gives) == (LOGITS,):
             expected = "a tensor of logits: wrap the module in one that returns those alone"
-        raise ComponentFailure(f"classifier '{classifier}' returned {_told(found)}; expected {expected}")
-    box = found.get(BOX) if BOX in gives else None
+        raise ComponentFailure(
+            f"classifier '{classifier}' returned a {type(found).__name__}; expected {expected}"
+        )
+    box = named.get(BOX) if BOX in gives else None
     if box is not None and (box.ndim != 2 or box.shape[1] != 4):
         raise ComponentFailure(
             f"classifier '{classifier}' returned boxes of shape {tuple(box.shape)}; expected images x 4: "
             "left, top, right, bottom in pixels"
         )
-    return {name: found[name] for name in gives}
+    return {name: named[name] for name in gives}
 
 
-def _told(found: Any) -> str:
+def _named(found: Any, gives: Sequence[str]) -> Mapping[str, Any]:
+    if hasattr(found, "_asdict"):  # a tuple whose places have names
+        found = found._asdict()
     if isinstance(found, Mapping):
-        return f"a {type(found).__name__} with keys {', '.join(map(str, found)) or 'none'}"
-    many = f" of {len(found)}" if isinstance(found, Sequence) else ""
-    return f"a {type(found).__name__}{many}"
+        return found
+    places = found if isinstance(found, tuple | list) else (found,)
+    return dict(zip(gives, places, strict=True)) if len(places) == len(gives) else {}

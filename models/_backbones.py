@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 from torch import nn
 
 from farm.api import JSON
-from farm.errors import ParameterError
 from models._torchvision import enlarged, fit_resnet, for_channels, torchvision
 from models._weights import fit_weights, read_weights
 
@@ -29,6 +28,7 @@ class Backbone(ABC):
     """From images to features, a row an image."""
 
     smallest: ClassVar[int] = 1
+    takes_weights: ClassVar[bool] = False
 
     def check(self) -> None:
         """Raise where something is missing."""
@@ -47,12 +47,8 @@ class Backbone(ABC):
         """Make it, with dropout at a rate above 0."""
 
     def load(self, backbone: nn.Module, path: Path) -> None:
-        """Put weights from a file into it."""
-        del backbone
-        raise ParameterError(
-            f"weights is '{path}', but backbone 'cnn' is trained from random ones; "
-            "leave weights out, or take a backbone of torchvision's"
-        )
+        """Put weights from a file into it, where it takes any."""
+        raise NotImplementedError
 
 
 class SmallBackbone(Backbone):
@@ -62,7 +58,7 @@ class SmallBackbone(Backbone):
     """
 
     smallest = 8
-    WIDTHS = (16, 32, 64)
+    WIDTHS = (16, 48, 32)
     PLACES = 4
 
     def make(self, shape: tuple[int, int, int], rate: float) -> Features:
@@ -83,6 +79,7 @@ class SmallBackbone(Backbone):
 class TorchvisionBackbone(Backbone):
     """A network of torchvision's without its last layer. Subclasses know their parts."""
 
+    takes_weights = True
     function: ClassVar[str]
     last: ClassVar[str]
     """The linear layer that is left out."""

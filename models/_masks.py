@@ -94,6 +94,8 @@ class OwnMask(Mask):
 
     def _mask(self, output: Tensor) -> Tensor:
         dropped = round(self._p * STEPS)
-        bits = self._draws.bits(f"{self._name} {self._calls}", self._numbers, tuple(output.shape[1:]))
-        left = torch.from_numpy(bits >= dropped).reshape(output.shape).to(output)
-        return left * (STEPS / (STEPS - dropped)) if dropped < STEPS else left
+        # Of maps the channels come last, as networks that are fast on a processor have them in memory.
+        channels, *places = output.shape[1:]
+        bits = self._draws.bits(f"{self._name} {self._calls}", self._numbers, (*places, channels))
+        left = (bits >= dropped) * np.float32(STEPS / max(STEPS - dropped, 1))
+        return torch.from_numpy(left).reshape(-1, *places, channels).movedim(-1, 1).to(output)

@@ -18,6 +18,8 @@ from models._masks import Draws, Mask, OwnMask, SharedMask
 TOGETHER = 16
 """So many images go through passes at once, or as many as have PIXELS: more leave the processor's caches."""
 PIXELS = TOGETHER * 32 * 32
+PIXELS_OWN = 4 * PIXELS
+"""Likewise, where each image has masks of its own: more at once are faster to draw."""
 VALUES = 2**20
 """Passes with masks of each image's own run at once where they begin with at most so many values in all."""
 
@@ -66,8 +68,8 @@ class DropoutPasses:
         seed: int,
         answers: Answers,
     ) -> None:
-        self._preprocessing, self._module = preprocessing, module
         self._places = {name: (module.get_submodule(name), rate) for name, rate in rates.items()}
+        self._halves = split_at_dropout(preprocessing, module, [part for part, _ in self._places.values()])
         self._seed, self._answers = seed, answers
         self._masks: dict[Any, Tensor] = {}
 
@@ -76,9 +78,9 @@ class DropoutPasses:
 
         Without ids a pass drops the same of all images; with ids, of each what its own id says.
         """
-        size = max(TOGETHER, PIXELS // math.prod(images.shape[2:]))
-        drops = [part for part, _ in self._places.values()]
-        before, rest = split_at_dropout(self._preprocessing, self._module, drops)
+        pixels = PIXELS if ids is None else PIXELS_OWN
+        size = max(TOGETHER, pixels // math.prod(images.shape[2:]))
+        before, rest = self._halves
         chunks = []
         for part, at in ((images[at : at + size], at) for at in range(0, max(len(images), 1), size)):
             shared = before(part)
@@ -123,5 +125,5 @@ def _size(shared: Tensor | Mapping[str, Tensor]) -> int:
 def _repeated(shared: Any, times: int) -> Any:
     """Return copies of all rows, one pass on another."""
     if isinstance(shared, Tensor):
-        return shared.repeat(times, *(1 for _ in shared.shape[1:]))
+        return torch.cat([shared] * times)  # as it lies in memory, other than `repeat`
     return {name: _repeated(values, times) for name, values in shared.items()}

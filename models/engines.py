@@ -25,7 +25,7 @@ from farm.api import Images, Observation
 from farm.errors import RequirementError, one_line
 
 TOLERANCE = 1e-5
-"""Probabilities may differ from the eager ones by so much, and layers by this share of their range."""
+"""Probabilities may differ from the eager ones by so much, layers and boxes by this share of their range."""
 SIZES = (1, 3)
 """Batches of these sizes are checked beside a large one: a graph may have taken one size for granted."""
 INPUT = "images"
@@ -155,6 +155,11 @@ def largest_difference(eager: Observe, session: Observe, images: Images, layers:
         apart = {"probabilities": _apart(own.probabilities, its.probabilities)}
         for layer in layers:
             apart[f"layer '{layer}'"] = _apart(own.activations[layer], its.activations[layer], ranges[layer])
+        for name, values in own.outputs.items():
+            if name not in its.outputs:
+                raise Unfit(f"it does not give '{name}', which the network gives beside its classes")
+            span = float(np.ptp(pairs[0][0].outputs[name]))
+            apart[f"outputs '{name}'"] = _apart(values, its.outputs[name], span)
         for what, difference in apart.items():
             if not difference <= TOLERANCE:
                 raise Unfit(f"its {what} differ by {difference:.2g}; expected at most {TOLERANCE:g}")

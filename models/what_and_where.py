@@ -74,8 +74,8 @@ class WhatAndWhere(TrainedModel):
         Where dropout is: `vanilla` has none; `last-layer`, before the last layer; `after-backbone`, right
         after it; `head`, at both places and between them; `everywhere`, in the backbone, too.
     dropout, box_dropout
-        The share of values that is dropped on the way to classes, and to boxes; a backbone that is one for
-        both has the first.
+        The share of values that is dropped on the way to classes, and to boxes (None: as many); a backbone
+        that is one for both has the first.
     passes
         How many; as many members it gives to monitors.
     epochs
@@ -83,7 +83,7 @@ class WhatAndWhere(TrainedModel):
     batch_size, weight_decay
         The optimiser's settings (AdamW, one cycle).
     learning_rate, box_learning_rate
-        Its highest rate for classes, and for boxes; one network has the first.
+        Its highest rate for classes, and for boxes (None: the same); one network has the first.
     patience
         Stop after this many epochs without a lower validation loss; None never stops early.
 
@@ -110,13 +110,13 @@ class WhatAndWhere(TrainedModel):
         box_loss: str = "mae",
         box_weight: float = 10.0,
         variant: str = "vanilla",
-        dropout: float = 0.1,
-        box_dropout: float = 0.05,
+        dropout: float = 0.05,
+        box_dropout: float | None = None,
         passes: int = 20,
         epochs: int = 6,
         batch_size: int = 64,
         learning_rate: float = 5e-3,
-        box_learning_rate: float = 5e-3,
+        box_learning_rate: float | None = None,
         weight_decay: float = 1e-4,
         patience: int | None = None,
     ) -> None:
@@ -128,6 +128,8 @@ class WhatAndWhere(TrainedModel):
         check_number("box_weight", box_weight, above=0)
         check_choice("variant", variant, tuple(PLACES))
         check_number("dropout", dropout, low=0, high=0.95)
+        box_dropout = dropout if box_dropout is None else box_dropout
+        box_learning_rate = learning_rate if box_learning_rate is None else box_learning_rate
         check_number("box_dropout", box_dropout, low=0, high=0.95)
         if (dropout == 0) != (box_dropout == 0):
             raise ParameterError(
@@ -137,6 +139,11 @@ class WhatAndWhere(TrainedModel):
         check_number("passes", passes, low=2, whole=True)
         check_number("box_learning_rate", box_learning_rate, above=0)
         self._backbone = BACKBONES[backbone]()
+        if weights is not None and not self._backbone.takes_weights:
+            raise ParameterError(
+                f"weights is '{weights}', but backbone '{backbone}' is trained from random ones alone; leave "
+                "weights out, or take another backbone, such as resnet50"
+            )
         self.smallest = self._backbone.smallest  # type: ignore[misc] # that of its backbone
         self._weights, self._neurons, self._one = weights, neurons, networks == "one"
         self._encoding, self._box_loss, self._box_weight = encoding, box_loss, box_weight

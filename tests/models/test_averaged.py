@@ -161,6 +161,22 @@ def test_own_modules_with_dropout(bed, digits, images, theirs) -> None:
         Ensemble(of={"name": "module", "factory": f"{theirs}:dropping"})
 
 
+def test_masks_of_each_images_own_follow_its_id(bed, digits, images) -> None:
+    source = McDropout(of=DROPPING, passes=5, masks="instance")
+    made, ids = bed.classifier(source, digits), digits.test.ids[:64]
+    whole = made.observe(images, ids=ids, members=5)
+    part = made.observe(images[40:43], ids=ids[40:43], members=5)
+    np.testing.assert_allclose(part.members, whole.members[:, 40:43], rtol=1e-4, atol=1e-7)
+    same = made.observe(images[[7, 7]], ids=np.array(["a", "b"]), members=5).members
+    assert not np.allclose(same[:, 0], same[:, 1], rtol=1e-3)
+    shared = bed.classifier(McDropout(of=DROPPING, passes=5), digits)
+    same = shared.observe(images[[7, 7]], ids=np.array(["a", "b"]), members=5).members
+    np.testing.assert_allclose(same[:, 0], same[:, 1], rtol=1e-4)
+    assert made.digest != shared.digest
+    with refused(ParameterError):
+        McDropout(of=DROPPING, masks="batch")
+
+
 # Networks trained apart -----------------------------------------------------------------------------------
 
 

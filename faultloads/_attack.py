@@ -89,7 +89,7 @@ class Attack(InstanceFault):
         self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, keys: DrawKeys
     ) -> Faulted:
         faulted = super()._apply(images, labels, ids, severity, keys)
-        clean, now = (self._target.observe(seen).predicted for seen in (images, faulted.images))
+        clean, now = (self._target.observe(seen, ids=ids).predicted for seen in (images, faulted.images))
         success = (clean != now if self._aim is None else now == self._aim).astype(np.float64)
         success[self._left_alone(labels, clean)] = np.nan
         return faulted._replace(measured={**faulted.measured, "success": success})
@@ -98,10 +98,10 @@ class Attack(InstanceFault):
         self, images: Images, labels: IntArray, ids: StrArray, severity: FloatArray, random: PerInstance
     ) -> Images:
         del severity
-        predicted = self._target.observe(images).predicted if self._skip_wrong else labels
+        predicted = self._target.observe(images, ids=ids).predicted if self._skip_wrong else labels
         left_alone = self._left_alone(labels, predicted)
         if (labels == NO_ANSWER).any():
-            labels = np.where(labels == NO_ANSWER, self._attacked.observe(images).predicted, labels)
+            labels = np.where(labels == NO_ANSWER, self._attacked.observe(images, ids=ids).predicted, labels)
         if not left_alone.any():
             return self._attack(images, labels, random)
         result, rows = images.copy(), np.flatnonzero(~left_alone)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from farm.api import (
     Needs,
     RawOutputs,
     State,
+    StrArray,
     check_choice,
     check_engine,
     engine_versions,
@@ -48,6 +49,15 @@ from models.engines import (
 KIND = "engines"
 FORMAT = 1
 NO_GRAPH = np.empty(0, dtype=np.uint8)
+OUTPUT = "output {}"
+"""What an engine's session calls an output, which may be called like a layer."""
+
+
+class Passes(NamedTuple):
+    """What passes with dropout give, passes x instances x columns."""
+
+    probabilities: FloatArray
+    boxes: NDArray[np.float32] | None
 
 
 def _plain(values: Tensor) -> NDArray[np.float32]:
@@ -71,6 +81,8 @@ class NetworkClassifier(Classifier, ABC):
     _built_for = ""
     """What the digest was when the session was made."""
     _engine_graph = NO_GRAPH
+    _outputs: tuple[str, ...] = ()
+    """What it gives beside classes, such as `box`."""
 
     @property
     def digest(self) -> str:
@@ -89,7 +101,7 @@ class NetworkClassifier(Classifier, ABC):
 
     @abstractmethod
     def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
-        """Return the answers, which are logits where it is capable of them, and each of these layers."""
+        """Return the answers, which are logits where it is capable of them, each output and these layers."""
 
     @abstractmethod
     def _modules(self, layers: Sequence[str]) -> Sequence[nn.Module]:
@@ -99,19 +111,25 @@ class NetworkClassifier(Classifier, ABC):
         flags = images.flags
         if not (flags.c_contiguous and flags.writeable):  # torch warns of what nobody may write to
             images = np.require(images, requirements=["C", "W"])
+        session = self._session
         answers, *values = (
-            self._eager(images, layers) if self._session is None else self._session(images, layers)
+            self._eager(images, layers) if session is None else session(images, self._asked(layers))
         )
-        activations = dict(zip(layers, values, strict=True))
+        found = dict(zip(self._asked(layers), values, strict=True))
+        activations = {layer: found[layer] for layer in layers}
+        outputs = {name: found[OUTPUT.format(name)] for name in self._outputs}
         # Whatever runs the network, its members run eager: an engine has dropout no more.
-        passes = self._members(images, members) if members else None
+        passes = self._members(images, members).probabilities if members else None
         if self.capabilities.logits:
-            return RawOutputs(logits=answers, activations=activations, members=passes)
-        return RawOutputs(answers, activations=activations, members=passes)
+            return RawOutputs(logits=answers, activations=activations, members=passes, outputs=outputs)
+        return RawOutputs(answers, activations=activations, members=passes, outputs=outputs)
 
-    def _members(self, images: Images, members: int) -> FloatArray:
-        """Return so many passes' probabilities (capability `members`)."""
-        del images, members
+    def _asked(self, layers: Sequence[str]) -> tuple[str, ...]:
+        return *map(OUTPUT.format, self._outputs), *layers
+
+    def _members(self, images: Images, members: int, ids: StrArray | None = None) -> Passes:
+        """Return so many passes (capability `members`), where ids are given by masks of each image's own."""
+        del images, members, ids
         raise RequirementError(f"classifier '{self.name}' is one network: it gives no members")
 
     def _eager(self, pixels: Images, layers: Sequence[str]) -> list[NDArray[np.float32]]:
@@ -195,9 +213,10 @@ class NetworkClassifier(Classifier, ABC):
             return found
         found._built_for = self.digest
         if engine.name == ONNX:
-            found._session = OnnxSession(graph.tobytes(), engine.layers)
+            found._session = OnnxSession(graph.tobytes(), self._asked(engine.layers))
         else:
-            found._session = CompiledSession(self._program(engine.layers, shape), engine.layers, shape)
+            program = self._program(engine.layers, shape)
+            found._session = CompiledSession(program, self._asked(engine.layers), shape)
         told = (
             f"its engine '{engine.name}' was built without that layer; name it, or the monitor, where the "
             "engine is asked for"

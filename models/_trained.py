@@ -6,7 +6,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -63,22 +63,28 @@ class TrainedModel(ModelSource, ABC):
         module, preprocessing = self._parts(workload, context)
 
         def make() -> State:
-            whole = nn.Sequential(preprocessing, module)
-            notes = training.train(whole, workload, self._recipe, context, self.kind)
+            notes = self._train(module, preprocessing, workload, context)
             told = np.frombuffer(json.dumps(notes, allow_nan=False).encode(), dtype=np.uint8)
             return {**{k: v.numpy() for k, v in module.state_dict().items()}, _NOTES: told}
 
         kept = dict(context.cache.arrays(self.kind, self._key(workload, context), make))
         notes = json.loads(np.asarray(kept.pop(_NOTES), dtype=np.uint8).tobytes())
         module.load_state_dict({k: torch.from_numpy(v.copy()) for k, v in kept.items()})
-        classifier = self._around(module, workload.classes, preprocessing, context.seed)
-        classifier.notes = notes
+        classifier = self._drawing(module, workload, preprocessing, context)
+        classifier.notes = {**notes, **classifier.notes}
         return classifier
+
+    def _train(
+        self, module: Any, preprocessing: Preprocessing, workload: Workload, context: Context
+    ) -> Mapping[str, JSON]:
+        """Train the module; return how it went."""
+        whole = nn.Sequential(preprocessing, module)
+        return training.train(whole, workload, self._recipe, context, self.kind)
 
     def untrained(self, workload: Workload, context: Context) -> Classifier:
         """Make it with the weights that training begins with."""
         module, preprocessing = self._parts(workload, context)
-        return self._around(module, workload.classes, preprocessing, context.seed)
+        return self._drawing(module, workload, preprocessing, context)
 
     def restore(self, saved: SavedClassifier) -> Classifier:
         """Make it again from its weights, without training."""
@@ -86,20 +92,20 @@ class TrainedModel(ModelSource, ABC):
         load_arrays(module, saved.state, f"model '{self.name}'")
         mean, std = (saved.state[f"preprocessing.{part}"].ravel().tolist() for part in ("mean", "std"))
         preprocessing = Preprocessing(mean, std, self._size(saved.shape))
-        return TorchClassifier(
-            module,
-            saved.classes,
-            name=self.name,
-            preprocessing=preprocessing,
-            members_seed=members_seed(saved.state),
-        )
+        return self._around(module, saved.classes, preprocessing, members_seed(saved.state))
+
+    def _drawing(
+        self, module: nn.Module, workload: Workload, preprocessing: Preprocessing, context: Context
+    ) -> Classifier:
+        drawn = derived_seed(context.seed, self.kind, "members")
+        return self._around(module, workload.classes, preprocessing, drawn)
 
     def _around(
         self, module: nn.Module, classes: tuple[str, ...], preprocessing: Preprocessing, seed: int
-    ) -> TorchClassifier:
-        drawn = derived_seed(seed, self.kind, "members")
+    ) -> Classifier:
+        """Make a classifier of it, whose members are drawn by this seed."""
         return TorchClassifier(
-            module, classes, name=self.name, preprocessing=preprocessing, members_seed=drawn
+            module, classes, name=self.name, preprocessing=preprocessing, members_seed=seed
         )
 
     def _parts(self, workload: Workload, context: Context) -> tuple[nn.Module, Preprocessing]:

@@ -16,20 +16,23 @@ from farm.api import (
     Classifier,
     Context,
     Engine,
-    FloatArray,
     Images,
     ModelSource,
     Needs,
     RawOutputs,
     SavedClassifier,
     State,
+    StrArray,
     Workload,
+    check_choice,
     check_number,
     derived_seed,
+    image_digests,
 )
 from farm.errors import ParameterError, RequirementError, UserError
 from farm.registry import make
-from models._network import NetworkClassifier
+from models._boxes import BOX, DDOF, SPREAD_DDOF, mean_box
+from models._network import NetworkClassifier, Passes
 
 NO_SINGLE_PASS = "its answer is a mean, which no single pass gives; take the model that its 'of' names"
 
@@ -42,19 +45,25 @@ class AveragedClassifier(Classifier, ABC):
     engine = Engine(EAGER, EAGER)
     number: ClassVar[str]
     """The parameter that says how many there are."""
+    _settings: tuple[str, ...] = ()
+    """What else decides the answer."""
 
     def __init__(self, name: str, parts: Sequence[Classifier], size: int) -> None:
         self.name, self.classes = name, parts[0].classes
         self._parts, self._size = parts, size
+        if parts[0].capabilities.boxes:
+            self.capabilities = replace(self.capabilities, boxes=True)
+            self.notes = {SPREAD_DDOF: DDOF} if size > DDOF else {}
 
     @abstractmethod
-    def _every(self, images: Images) -> FloatArray:
-        """Return the probabilities that the answer is the mean of: members x instances x classes."""
+    def _every(self, images: Images, ids: StrArray | None) -> Passes:
+        """Return what the answer is the mean of."""
 
     @property
     def digest(self) -> str:
         """A hash of what it is the mean of."""
-        made_of = [type(self).__qualname__, str(self._size), *(part.digest for part in self._parts)]
+        parts = (part.digest for part in self._parts)
+        made_of = [type(self).__qualname__, str(self._size), *self._settings, *parts]
         return hashlib.blake2b("\x1f".join(made_of).encode(), digest_size=16).hexdigest()
 
     @property
@@ -71,9 +80,18 @@ class AveragedClassifier(Classifier, ABC):
         }
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
+        return self._forward_of(images, None, layers, members)
+
+    def _forward_of(
+        self, images: Images, ids: StrArray | None, layers: Sequence[str], members: int
+    ) -> RawOutputs:
         self.resolve(Needs(layers=tuple(layers), members=members), "what observes it")
-        every = self._every(images)
-        return RawOutputs(every.mean(axis=0), members=every[:members] if members else None)
+        every, boxes = self._every(images, ids)
+        return RawOutputs(
+            every.mean(axis=0),
+            members=every[:members] if members else None,
+            outputs={} if boxes is None else mean_box(boxes),
+        )
 
     def resolve(self, needs: Needs, who: str) -> None:
         """Raise where this classifier lacks what is needed, or has fewer members than that."""
@@ -90,13 +108,18 @@ class PassesClassifier(AveragedClassifier):
 
     number = "passes"
 
-    def __init__(self, name: str, network: NetworkClassifier, passes: int) -> None:
+    def __init__(self, name: str, network: NetworkClassifier, passes: int, *, own_masks: bool) -> None:
         super().__init__(name, [network], passes)
-        self._network = network
+        self._network, self._own_masks = network, own_masks
+        self._settings = ("own masks",) if own_masks else ()
+        self.notes = {**network.notes, **self.notes}
 
-    def _every(self, images: Images) -> FloatArray:
+    def _every(self, images: Images, ids: StrArray | None) -> Passes:
+        if self._own_masks and ids is None:  # nobody names the images, so that they do it themselves
+            ids = np.array([digest.hex() for digest in image_digests(images)])
         # torch warns of what nobody may write to
-        return self._network._members(np.require(images, requirements=["C", "W"]), self._size)
+        pixels = np.require(images, requirements=["C", "W"])
+        return self._network._members(pixels, self._size, ids if self._own_masks else None)
 
 
 class EnsembleClassifier(AveragedClassifier):
@@ -104,14 +127,18 @@ class EnsembleClassifier(AveragedClassifier):
 
     number = "size"
 
-    def _every(self, images: Images) -> FloatArray:
-        return np.stack([part.observe(images).probabilities for part in self._parts])
+    def _every(self, images: Images, ids: StrArray | None) -> Passes:
+        seen = [part.observe(images, ids=ids) for part in self._parts]
+        boxes = [one.outputs[BOX] for one in seen] if self.capabilities.boxes else []
+        probabilities = np.stack([one.probabilities for one in seen])
+        return Passes(probabilities, np.stack(boxes).astype(np.float32) if boxes else None)
 
 
 class McDropout(ModelSource):
     """The mean probabilities of several passes of one network with dropout.
 
-    A pass has masks of its own, the same for all images, which follow from the experiment's seed.
+    Masks follow from the experiment's seed. Where the network gives boxes, their mean and their standard
+    deviation over the passes (`box_spread`) come with it.
 
     Parameters
     ----------
@@ -119,6 +146,9 @@ class McDropout(ModelSource):
         The network: a model's name, or a mapping with its name and parameters. It has to have dropout.
     passes
         How many; as many members it gives to monitors.
+    masks
+        `pass`: a pass has masks of its own, the same for all images; `instance`: those of an image follow
+        from its id, too.
 
     Examples
     --------
@@ -128,9 +158,10 @@ class McDropout(ModelSource):
 
     reference = "Gal, Ghahramani: Dropout as a Bayesian approximation, ICML 2016"
 
-    def __init__(self, *, of: str | Mapping[str, Any], passes: int = 10) -> None:
+    def __init__(self, *, of: str | Mapping[str, Any], passes: int = 10, masks: str = "pass") -> None:
         check_number("passes", passes, low=1, whole=True)
-        self._of, self._passes = _inner(of), passes
+        check_choice("masks", masks, ("pass", "instance"))
+        self._of, self._passes, self._own_masks = _inner(of), passes, masks == "instance"
         self.trained_here = self._of.trained_here
 
     def trainings(self) -> Sequence[ModelSource]:
@@ -154,7 +185,7 @@ class McDropout(ModelSource):
 
     def restore(self, saved: SavedClassifier) -> Classifier:
         """Make the network again."""
-        return self._around(self._of.restore(_of_part(saved, 0)))
+        return self._around(self._of.restore(saved_part(saved, 0)))
 
     def _around(self, network: Classifier) -> Classifier:
         if not (network.capabilities.members and isinstance(network, NetworkClassifier)):
@@ -163,13 +194,13 @@ class McDropout(ModelSource):
                 f"model '{self.name}': of is '{self._of.name}', which gives no passes with dropout: {why}; "
                 "or set its dropout, as in of: {name: cnn, dropout: 0.6}"
             )
-        made = PassesClassifier(self.name, network, self._passes)
-        made.notes = network.notes
-        return made
+        return PassesClassifier(self.name, network, self._passes, own_masks=self._own_masks)
 
 
 class Ensemble(ModelSource):
     """The mean probabilities of several networks by one recipe, each trained from other random numbers.
+
+    Where they give boxes, their mean and their standard deviation over the networks come with it.
 
     Parameters
     ----------
@@ -209,7 +240,7 @@ class Ensemble(ModelSource):
         """Train each network, or find it in the cache."""
         networks = [self._of.classifier(workload, own) for own in self._contexts(context)]
         made = EnsembleClassifier(self.name, networks, self._count)
-        made.notes = {"members": [dict(network.notes) for network in networks]}
+        made.notes = {"members": [dict(network.notes) for network in networks], **made.notes}
         return made
 
     def untrained(self, workload: Workload, context: Context) -> Classifier | None:
@@ -220,7 +251,7 @@ class Ensemble(ModelSource):
 
     def restore(self, saved: SavedClassifier) -> Classifier:
         """Make each network again."""
-        networks = [self._of.restore(_of_part(saved, i)) for i in range(self._count)]
+        networks = [self._of.restore(saved_part(saved, i)) for i in range(self._count)]
         return EnsembleClassifier(self.name, networks, self._count)
 
     def _contexts(self, context: Context) -> list[Context]:
@@ -240,7 +271,7 @@ def _inner(of: str | Mapping[str, Any]) -> ModelSource:
         raise type(error)(f"of: {error}") from None
 
 
-def _of_part(saved: SavedClassifier, part: int) -> SavedClassifier:
+def saved_part(saved: SavedClassifier, part: int) -> SavedClassifier:
     """Return what is known of one network."""
     mine = f"{part} "
     own = {key.removeprefix(mine): array for key, array in saved.state.items() if key.startswith(mine)}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 
 from farm.api import (
     Classifier,
@@ -25,8 +22,9 @@ from farm.api import (
     State,
     Workload,
 )
-from farm.errors import DataError, ExperimentError
+from farm.errors import ExperimentError
 from farm.registry import import_target
+from models._answers import check_gives
 from models._inputs import (
     Task,
     as_list,
@@ -36,11 +34,15 @@ from models._inputs import (
     looks_like_probabilities,
     preprocessing,
 )
+from models._weights import fit_weights, read_weights
 from models.torch_classifier import TorchClassifier, load_arrays
 
 
 class OwnModule(ModelSource):
     """Your own `torch.nn.Module` with its weights.
+
+    Passes with dropout, of which `mc-dropout` makes a classifier, drop at its own `torch.nn.Dropout` and
+    wherever `dropout_after` says.
 
     Parameters
     ----------
@@ -59,6 +61,17 @@ class OwnModule(ModelSource):
         Where to run it, as torch names it.
     last_hidden
         The part whose input is the last hidden layer, if not the last linear layer.
+    gives
+        What the module gives: `[logits]`, a tensor; `[logits, box]`, a mapping with these keys or a tuple in
+        this order; or `[box]` alone, and then all classes are as likely. A box is left, top, right, bottom in
+        pixels of the image that the module gets; with `size` it is brought back to the workload's.
+    dropout_after
+        Parts of the module by their names, and the share of their outputs that passes with dropout drop.
+
+    Examples
+    --------
+    >>> OwnModule(factory="nets:make", gives=["logits", "box"]).parameters["gives"]
+    ['logits', 'box']
     """
 
     trained_here = False
@@ -74,8 +87,11 @@ class OwnModule(ModelSource):
         classes: Sequence[str] | None = None,
         device: str = "cpu",
         last_hidden: str | None = None,
+        gives: Sequence[str] = ("logits",),
+        dropout_after: Mapping[str, float] | None = None,
     ) -> None:
         self._factory, self._weights = factory, weights
+        self._gives, self._after = check_gives(gives), dropout_after
         self._mean, self._std, self._size = mean, std, checked_size(size)
         self._classes, self._device, self._last_hidden = classes, device, last_hidden
 
@@ -90,7 +106,7 @@ class OwnModule(ModelSource):
         module = self._module()
         if self._weights is not None:
             path = context.find(self._weights, "classifier.weights")
-            _load_weights(module, path)
+            fit_weights(module, read_weights(path), path)
         classifier = self._around(module, workload)
         seen = first_look(classifier, workload)
         if looks_like_probabilities(seen.logits):
@@ -134,6 +150,8 @@ class OwnModule(ModelSource):
             last_hidden=self._last_hidden,
             order=class_order(self._classes, task),
             version=self._factory,
+            gives=self._gives,
+            dropout_after=self._after,
         )
 
 
@@ -209,46 +227,3 @@ class _Imported(FunctionClassifier):
     def state(self) -> State:
         """No arrays."""
         return {}
-
-
-def _load_weights(module: nn.Module, path: Path) -> None:
-    try:
-        if path.suffix == ".safetensors":
-            weights: Any = load_file(path)
-        else:
-            weights = torch.load(path, map_location="cpu", weights_only=True)
-    except _unpickling_error() as error:
-        raise DataError(
-            f"classifier.weights '{path}' cannot be loaded: it holds pickled code or is damaged; expected a "
-            "state dict, whole and without pickled code: save module.state_dict()"
-        ) from error
-    except (SafetensorError, RuntimeError, OSError, EOFError, ValueError, struct.error) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise DataError(
-            f"classifier.weights '{path}' cannot be loaded ({reason}); expected a state dict, whole and "
-            "without pickled code: save module.state_dict()"
-        ) from error
-    if not isinstance(weights, dict) or not all(isinstance(v, Tensor) for v in weights.values()):
-        raise DataError(f"classifier.weights '{path}' holds no state dict; save module.state_dict() alone")
-    wrong = module.load_state_dict(weights, strict=False) if _shapes_fit(module, weights, path) else None
-    if wrong and (wrong.missing_keys or wrong.unexpected_keys):
-        raise DataError(
-            f"classifier.weights '{path}' do not fit the module: missing {wrong.missing_keys[:3]}, "
-            f"unexpected {wrong.unexpected_keys[:3]}: save the state_dict() of what the factory makes"
-        )
-
-
-def _shapes_fit(module: nn.Module, weights: dict[str, Tensor], path: Path) -> bool:
-    for key, value in module.state_dict().items():
-        if key in weights and weights[key].shape != value.shape:
-            raise DataError(
-                f"classifier.weights '{path}': '{key}' has shape {tuple(weights[key].shape)}; the module "
-                f"expects {tuple(value.shape)}: let the factory make the module that was trained"
-            )
-    return True
-
-
-def _unpickling_error() -> type[Exception]:
-    import pickle  # only for the name of the error that torch raises on foreign content
-
-    return pickle.UnpicklingError

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import LAST_HIDDEN, Capabilities, FloatArray, Head, Images, State, derived_seed
-from farm.errors import ComponentFailure, DataError, ParameterError, suggestion
-from models._network import NetworkClassifier
+from farm.api import LAST_HIDDEN, Capabilities, Head, Images, State, StrArray
+from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError, suggestion
+from models._answers import LOGITS, check_gives, named_answers
+from models._boxes import BOX
+from models._network import NetworkClassifier, Passes
+from models._passes import DropoutPasses, dropouts
 from models.engines import Unfit
 
 MEMBERS_SEED = "members.seed"
-TOGETHER = 16
-"""So many images go through passes at once, or as many as have PIXELS: more leave the processor's caches."""
-PIXELS = TOGETHER * 32 * 32
-MOST_MASKS = 2**26
-"""Masks are kept up to so many bytes; what goes beyond is drawn again for every batch."""
+NO_LOGITS = "it gives boxes alone"
 NO_DROPOUT = "it has no torch.nn.Dropout with p above 0; take one that has, such as vgg-small"
 
 
@@ -62,7 +60,7 @@ class TorchClassifier(NetworkClassifier):
     Parameters
     ----------
     module
-        Gives one row of logits an image. It is put into evaluation mode.
+        Gives one row of logits an image, or what `gives` says. It is put into evaluation mode.
     classes
         The workload's classes, in the workload's order.
     last_hidden
@@ -73,6 +71,11 @@ class TorchClassifier(NetworkClassifier):
         What the masks of its members are drawn by, where it can give members: a module with
         `torch.nn.Dropout`, p above 0, gives passes with dropout (MC-Dropout). A pass has a mask of its own,
         the same for all images, whatever the batch.
+    dropout_after
+        Parts whose outputs are dropped in such passes, too, and at which rate.
+    gives
+        `logits`, `box` (left, top, right, bottom in pixels of the image that the module gets), or both: then
+        a mapping with these keys, or a tuple in this order. Without logits all classes are as likely.
     """
 
     def __init__(
@@ -87,6 +90,8 @@ class TorchClassifier(NetworkClassifier):
         order: Sequence[int] | None = None,
         version: str = "",
         members_seed: int = 0,
+        dropout_after: Mapping[str, float] | None = None,
+        gives: Sequence[str] = (LOGITS,),
     ) -> None:
         self.name = name
         self.classes = tuple(classes)
@@ -96,27 +101,35 @@ class TorchClassifier(NetworkClassifier):
         self._order = None if order is None else torch.as_tensor(order, device=self._device)
         self._version = version
         self._parts = {part: m for part, m in module.named_modules() if part}
-        self._dropouts = {
-            part: m for part, m in module.named_modules() if isinstance(m, nn.Dropout) and m.p > 0
-        }
+        self._gives = check_gives(gives)
+        self._outputs = tuple(name for name in self._gives if name != LOGITS)
+        self._after = dict(dropout_after or {})
+        self._dropouts = dropouts(module, self._after)
         self._members_seed = members_seed
-        self._masks: dict[Any, Tensor] = {}
+        self._passes = DropoutPasses(
+            self._preprocessing, self._module, self._dropouts, members_seed, self._in_order
+        )
         linear = [part for part, m in self._parts.items() if isinstance(m, nn.Linear)]
         if last_hidden is not None and last_hidden not in self._parts:
             hint = suggestion(last_hidden, self._parts)
             raise ParameterError(f"last_hidden is '{last_hidden}', which the module has not; {hint}")
         self._head = last_hidden or (linear[-1] if linear else None)
         hidden = (LAST_HIDDEN,) if self._head else ()
-        shown = isinstance(self._parts.get(self._head or ""), nn.Linear)
+        sure = LOGITS in self._gives
+        shown = sure and isinstance(self._parts.get(self._head or ""), nn.Linear)
         self.capabilities = Capabilities(
-            logits=True,
+            logits=sure,
             layers=(*hidden, *self._parts),
-            gradients=True,
+            gradients=sure,
             members=bool(self._dropouts),
             head=shown,
+            boxes=BOX in self._gives,
         )
+        if not sure:
+            self.notes = {"classes": f"{NO_LOGITS}: all classes are as likely"}
+            self.lacks = dict.fromkeys(("logits", "gradients", "head"), NO_LOGITS)
         if not self._dropouts:
-            self.lacks = {"members": NO_DROPOUT}
+            self.lacks = {**self.lacks, "members": NO_DROPOUT}
 
     def _network_digest(self) -> str:
         """Return a hash of weights, buffers, preprocessing, class order and the maker's version."""
@@ -130,6 +143,10 @@ class TorchClassifier(NetworkClassifier):
         seen.update(repr((self.classes, order, shape.size, means, self._version)).encode())
         if self._dropouts and self._members_seed:
             seen.update(f"members by {self._members_seed}".encode())
+        if self._gives != (LOGITS,):
+            seen.update(f"gives {', '.join(self._gives)}".encode())
+        if self._after:
+            seen.update(f"drops after {self._after}".encode())
         return seen.hexdigest()
 
     @property
@@ -159,57 +176,42 @@ class TorchClassifier(NetworkClassifier):
 
     def differentiable(self, images: Tensor) -> Tensor:
         """Return logits through which gradients flow back to the images, on whatever device."""
-        return self._in_order(self._module(self._preprocessing(images.to(self._device))))
+        if LOGITS not in self._gives:
+            raise RequirementError(f"classifier '{self.name}' gives no gradients: {NO_LOGITS}")
+        return self._answers(images)[0]
 
-    def _in_order(self, logits: Tensor) -> Tensor:
-        """Return what the module gave in the workload's order of classes."""
-        if not isinstance(logits, Tensor):
-            raise ComponentFailure(
-                f"classifier '{self.name}' returned a {type(logits).__name__}; expected a tensor of logits: "
-                "wrap the module in one that returns those alone"
-            )
+    def _answers(self, images: Tensor) -> list[Tensor]:
+        """Return logits in the workload's order of classes, or likewise probabilities, and the outputs."""
+        return self._in_order(self._module(self._preprocessing(images.to(self._device))), images.shape)
+
+    def _in_order(self, found: Any, shape: Sequence[int]) -> list[Tensor]:
+        """Name and check what the module gave for images of a shape."""
+        named = named_answers(found, self._gives, self.name)
+        given = [named[name] for name in self._outputs]
+        if (size := self._preprocessing.size) is not None:
+            given = [box * box.new_tensor([shape[3] / size[1], shape[2] / size[0]] * 2) for box in given]
+        if (logits := named.get(LOGITS)) is None:
+            n = len(self.classes)
+            return [given[0].new_full((len(given[0]), n), 1 / n), *given]
         check_columns(logits.shape, len(self.classes), self.name)
-        return logits if self._order is None else logits[:, self._order]
+        return [logits if self._order is None else logits[:, self._order], *given]
 
-    def _members(self, images: Images, members: int) -> FloatArray:
+    def _members(self, images: Images, members: int, ids: StrArray | None = None) -> Passes:
         if not self._dropouts:
             return super()._members(images, members)
-        size = max(TOGETHER, PIXELS // math.prod(images.shape[2:]))
-        halves = _split_at_dropout(self._preprocessing, self._module, self._dropouts.values())
         with torch.inference_mode():
-            chunks = [
-                self._passes(torch.from_numpy(images[start : start + size]), members, *halves)
-                for start in range(0, max(len(images), 1), size)
-            ]
-        return np.concatenate(chunks, axis=1)
-
-    def _passes(self, images: Tensor, members: int, before: nn.Module, rest: nn.Module) -> FloatArray:
-        shared = before(images.to(self._device))
-        passes = [self._in_order(self._masked(rest, shared, number)) for number in range(members)]
-        return np.stack([torch.softmax(one.double(), dim=1).numpy(force=True) for one in passes])
-
-    def _masked(self, rest: nn.Module, values: Tensor, number: int) -> Tensor:
-        """Return what the module gives in one pass with dropout."""
-        handles = [
-            part.register_forward_hook(
-                _Mask(self._masks, self._members_seed, f"member {number} {name}", part.p)
-            )
-            for name, part in self._dropouts.items()
-        ]
-        try:
-            found: Tensor = rest(values)
-            return found
-        finally:
-            for handle in handles:
-                handle.remove()
+            found = self._passes.run(torch.from_numpy(images).to(self._device), members, ids)
+            answers = torch.softmax(found[0].double(), dim=2) if LOGITS in self._gives else found[0]
+        boxes = found[1].numpy(force=True) if self._outputs else None
+        return Passes(answers.numpy(force=True), boxes)
 
     def _tensors(self, images: Tensor, layers: Sequence[str]) -> list[Tensor]:
         if not layers:
-            return [self.differentiable(images)]
+            return self._answers(images)
         kept: dict[str, Tensor] = {}
         handles = [self._hook(layer, kept) for layer in layers]
         try:
-            return [self.differentiable(images), *(kept[layer] for layer in layers)]
+            return [*self._answers(images), *(kept[layer] for layer in layers)]
         finally:
             for handle in handles:
                 handle.remove()
@@ -231,47 +233,6 @@ class TorchClassifier(NetworkClassifier):
         if layer == LAST_HIDDEN and self._head:
             return self._parts[self._head].register_forward_pre_hook(lambda _, inputs: keep(inputs[0]))
         return self._parts[layer].register_forward_hook(lambda _, __, output: keep(output))
-
-
-class _Mask:
-    """Drops the same values of every image in one pass; what runs again in it drops others."""
-
-    def __init__(self, kept: dict[Any, Tensor], seed: int, name: str, p: float) -> None:
-        self._kept, self._seed, self._name, self._p, self._calls = kept, seed, name, p, 0
-
-    def __call__(self, module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        del module, inputs  # in evaluation, dropout gives what it got
-        key = self._name, self._calls, output.shape[1:], output.dtype
-        if (mask := self._kept.get(key)) is None:
-            mask = self._drawn(output)
-            if sum(one.nbytes for one in self._kept.values()) + mask.nbytes <= MOST_MASKS:
-                self._kept[key] = mask
-        self._calls += 1
-        return output * mask
-
-    def _drawn(self, output: Tensor) -> Tensor:
-        seed = derived_seed(self._seed, self._name, self._calls)
-        drawn = torch.rand((1, *output.shape[1:]), generator=torch.Generator().manual_seed(seed))
-        left = (drawn >= self._p).to(output)
-        if output.dim() == 4 and not output.is_contiguous():  # values side by side that are multiplied so
-            left = left.to(memory_format=torch.channels_last)
-        return left / (1 - self._p) if self._p < 1 else left
-
-
-def _split_at_dropout(
-    preprocessing: nn.Module, module: nn.Module, dropouts: Iterable[nn.Module]
-) -> tuple[nn.Module, nn.Module]:
-    """Return what all passes share, of a plain sequence what is before its first dropout, and the rest."""
-    hooks = module._forward_hooks or module._forward_pre_hooks
-    parts: list[nn.Module] = []
-    if isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward and not hooks:
-        parts = list(module)
-    drops = {*dropouts}
-    at = next((i for i, part in enumerate(parts) if drops & {*part.modules()}), None)
-    # What lies deeper might change in place what all passes begin with.
-    if at is None or parts[at] not in drops:
-        return nn.Identity(), nn.Sequential(preprocessing, module)
-    return nn.Sequential(preprocessing, *parts[:at]), nn.Sequential(*parts[at:])
 
 
 def members_seed(state: State) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,12 +9,9 @@ from typing import Any, ClassVar
 from torch import nn
 
 from farm.api import JSON, Context
-from farm.errors import RequirementError, one_line
+from models._torchvision import enlarged, fit_resnet, for_channels, torchvision
 from models._trained import TrainedModel
 from models.training import Recipe
-
-SMALLEST = 32
-"""Smaller images are enlarged to this: at half of it nothing would be left after five poolings."""
 
 
 class _TorchvisionModel(TrainedModel):
@@ -28,20 +24,16 @@ class _TorchvisionModel(TrainedModel):
     def check(self, context: Context) -> None:
         """Look for torchvision, before anything is computed."""
         del context
-        self._torchvision()
+        torchvision(f"model '{self.name}'")
 
     def _size(self, shape: tuple[int, int, int]) -> tuple[int, int] | None:
-        height, width = shape[1:]
-        if min(height, width) >= SMALLEST:
-            return None
-        return max(height, SMALLEST), max(width, SMALLEST)
+        return enlarged(shape)
 
     def _versions(self) -> Mapping[str, JSON]:
-        return {"torchvision": str(self._torchvision().__version__)}
+        return {"torchvision": str(torchvision(f"model '{self.name}'").__version__)}
 
     def _network(self, shape: tuple[int, int, int], classes: int) -> nn.Module:
-        self._torchvision()
-        make = getattr(importlib.import_module("torchvision.models"), self.function)
+        make = getattr(torchvision(f"model '{self.name}'").models, self.function)
         # Nothing is downloaded: `weights` is None by default.
         made: nn.Module = make(num_classes=classes)
         self._adapt(made, shape[0], min(self._size(shape) or shape[1:]))
@@ -50,24 +42,6 @@ class _TorchvisionModel(TrainedModel):
     @abstractmethod
     def _adapt(self, made: Any, channels: int, side: int) -> None:
         """Make it take so many channels, at such a shorter side."""
-
-    def _torchvision(self) -> Any:
-        try:
-            importlib.import_module("torchvision.models")
-            return importlib.import_module("torchvision")
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "torchvision":
-                raise RequirementError(f"torchvision cannot be imported: {error}") from error
-            raise RequirementError(
-                f"model '{self.name}' needs the package torchvision, which is not installed; "
-                "try: pip install 'farm-testbed[vision]'"
-            ) from None
-        except (ImportError, RuntimeError, OSError) as error:
-            # Beside a torch that it was not built for, it breaks on import.
-            raise RequirementError(
-                f"torchvision is installed but cannot be imported ({one_line(error)}); expected one that was "
-                "built for the installed torch"
-            ) from error
 
 
 class Vgg16(_TorchvisionModel):
@@ -117,8 +91,7 @@ class Vgg16(_TorchvisionModel):
 
     def _adapt(self, made: Any, channels: int, side: int) -> None:
         del side
-        if channels != 3:
-            made.features[0] = nn.Conv2d(channels, 64, 3, padding=1)
+        made.features[0] = for_channels(made.features[0], channels)
 
 
 class Resnet50(_TorchvisionModel):
@@ -166,8 +139,4 @@ class Resnet50(_TorchvisionModel):
         self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment, loss)
 
     def _adapt(self, made: Any, channels: int, side: int) -> None:
-        if side < 64:
-            made.conv1 = nn.Conv2d(channels, 64, 3, padding=1, bias=False)
-            made.maxpool = nn.Identity()
-        elif channels != 3:
-            made.conv1 = nn.Conv2d(channels, 64, 7, stride=2, padding=3, bias=False)
+        fit_resnet(made, channels, side)

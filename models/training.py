@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,18 +48,70 @@ class Recipe:
         check_choice("loss", self.loss, LOSSES)
 
 
+class Goal(ABC):
+    """What training brings down: what each image should have given, and a loss of what it gave."""
+
+    loss: str
+    """What the loss is called."""
+
+    @abstractmethod
+    def targets(self, split: Split) -> Tensor:
+        """Return a row an image."""
+
+    @abstractmethod
+    def training_loss(self, module: nn.Module, images: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean loss of a batch."""
+
+    @abstractmethod
+    def summed_loss(self, given: Any, targets: Tensor) -> Tensor:
+        """Return the sum of the losses of a batch, of images that no adversary has touched."""
+
+    @abstractmethod
+    def scores(self, given: Any, targets: Tensor) -> dict[str, Tensor]:
+        """Return by name what is told of training, a number an image."""
+
+
+class Labels(Goal):
+    """The right class of each image, by logits."""
+
+    def __init__(self, loss: str) -> None:
+        self.loss = loss
+
+    def targets(self, split: Split) -> Tensor:
+        """Return its labels."""
+        return torch.from_numpy(split.labels)
+
+    def training_loss(self, module: nn.Module, images: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of the logits, or of those of FGSM examples too."""
+        return _training_loss(module, images, targets, self.loss)
+
+    def summed_loss(self, given: Any, targets: Tensor) -> Tensor:
+        """Return the loss of the logits."""
+        return _summed_loss(given, targets, self.loss)
+
+    def scores(self, given: Any, targets: Tensor) -> dict[str, Tensor]:
+        """Return whether the likeliest class is the right one."""
+        return {"train_accuracy": given.argmax(dim=1) == targets}
+
+
 def train(
-    module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str
+    module: nn.Module,
+    workload: Workload,
+    recipe: Recipe,
+    context: Context,
+    name: str,
+    goal: Goal | None = None,
 ) -> dict[str, JSON]:
     """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best.
 
-    Return how it went: `loss`, `validation_loss` (one an epoch), `best_epoch` (from 1) and `train_accuracy`,
-    that of the weights that were kept, on training data as they are. What is no number is None.
+    Without a goal it is the labels, by the recipe's loss. Return how it went: `loss`, `validation_loss` (one
+    an epoch), `best_epoch` (from 1) and the goal's scores, such as `train_accuracy`, of the weights that were
+    kept, on training data as they are. What is no number is None.
     """
     # Dropout draws from torch's global generator, which is nobody else's for as long as this takes.
     with threads_held(context.threads), torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(context.seed, name, "dropout"))
-        return _train(module, workload, recipe, context, name)
+        return _train(module, workload, recipe, context, name, goal or Labels(recipe.loss))
 
 
 @contextmanager
@@ -72,10 +126,10 @@ def threads_held(threads: int) -> Iterator[None]:
 
 
 def _train(
-    module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str
+    module: nn.Module, workload: Workload, recipe: Recipe, context: Context, name: str, goal: Goal
 ) -> dict[str, JSON]:
-    images, labels = _tensors(workload.train)
-    held_out = _tensors(workload.validation)
+    images, targets = _images(workload.train), goal.targets(workload.train)
+    held_out = _images(workload.validation), goal.targets(workload.validation)
     rng = torch.Generator().manual_seed(derived_seed(context.seed, name, "training"))
     optimiser = torch.optim.AdamW(module.parameters(), recipe.learning_rate, weight_decay=recipe.weight_decay)
     sizes = _batch_sizes(len(images), recipe.batch_size, module)
@@ -90,12 +144,12 @@ def _train(
             batch = images[chosen]
             if recipe.augment:
                 batch = jitter(batch, rng)
-            loss = _training_loss(module, batch, labels[chosen], recipe.loss)
+            loss = goal.training_loss(module, batch, targets[chosen])
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
             schedule.step()
-        now = _loss(module, *held_out, recipe.loss)
+        now = _loss(module, *held_out, goal)
         curve.append(now)
         if now < best_loss:
             best, best_loss, best_epoch, waited = copy.deepcopy(module.state_dict()), now, len(curve), 0
@@ -106,10 +160,10 @@ def _train(
     module.load_state_dict(best)
     module.zero_grad(set_to_none=True)
     return {
-        "loss": recipe.loss,
+        "loss": goal.loss,
         "validation_loss": [round(value, 6) if math.isfinite(value) else None for value in curve],
         "best_epoch": best_epoch,
-        "train_accuracy": round(_accuracy(module, images, labels), 6),
+        **_means(module, images, targets, goal),
     }
 
 
@@ -164,22 +218,25 @@ def _summed_loss(logits: Tensor, labels: Tensor, loss: str) -> Tensor:
     return F.binary_cross_entropy_with_logits(logits, targets, reduction="sum")
 
 
-def _tensors(split: Split) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(split.images.read(np.arange(len(split)))), torch.from_numpy(split.labels)
+def _images(split: Split) -> Tensor:
+    return torch.from_numpy(split.images.read(np.arange(len(split))))
 
 
-def _loss(module: nn.Module, images: Tensor, labels: Tensor, loss: str) -> float:
+def _loss(module: nn.Module, images: Tensor, targets: Tensor, goal: Goal) -> float:
     """Return the loss of images that no adversary has touched."""
     module.eval()
     with torch.inference_mode():
-        parts = zip(images.split(256), labels.split(256), strict=True)
-        losses = [float(_summed_loss(module(x), y, loss)) for x, y in parts]
-    return sum(losses) / len(labels)
+        parts = zip(images.split(256), targets.split(256), strict=True)
+        losses = [float(goal.summed_loss(module(x), y)) for x, y in parts]
+    return sum(losses) / len(targets)
 
 
-def _accuracy(module: nn.Module, images: Tensor, labels: Tensor) -> float:
+def _means(module: nn.Module, images: Tensor, targets: Tensor, goal: Goal) -> dict[str, JSON]:
+    """Return the mean of each of the goal's scores."""
     module.eval()
+    sums: dict[str, float] = {}
     with torch.inference_mode():
-        parts = zip(images.split(256), labels.split(256), strict=True)
-        right = [int((module(x).argmax(dim=1) == y).sum()) for x, y in parts]
-    return sum(right) / len(labels)
+        for x, y in zip(images.split(256), targets.split(256), strict=True):
+            for name, values in goal.scores(module(x), y).items():
+                sums[name] = sums.get(name, 0.0) + float(values.double().sum())
+    return {name: round(total / len(targets), 6) for name, total in sums.items()}

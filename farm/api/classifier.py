@@ -47,13 +47,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a classifier can do beyond giving probabilities; a black box can do none of it."""
+    """What a classifier can do beyond giving probabilities; a black box can do none of it.
+
+    With `boxes` its outputs have a `box`, and where its answer is a mean of several also its `box_spread`.
+    """
 
     logits: bool = False
     layers: tuple[str, ...] = ()
     gradients: bool = False
     members: bool = False
     head: bool = False
+    boxes: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,19 @@ class Classifier(ABC):
     @abstractmethod
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs: ...
 
+    def _forward_of(
+        self,
+        images: Images,
+        ids: StrArray | None,  # noqa: ARG002
+        layers: Sequence[str],
+        members: int,
+    ) -> RawOutputs:
+        """Do what `_forward` does, which knows no ids. Whoever draws random numbers an instance overrides it.
+
+        `ids` are None where nobody names the images.
+        """
+        return self._forward(images, layers, members)
+
     @property
     def state(self) -> State:
         """The arrays from which, with the recipe, `ModelSource.restore` makes it again."""
@@ -208,7 +225,7 @@ class Classifier(ABC):
         """
         names = tuple(dict.fromkeys(map(plain_name, layers)))
         try:
-            raw = self._forward(images, names, members)
+            raw = self._forward_of(images, ids, names, members)
         except (UserError, Failure):
             raise
         except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from farm.api.arrays import Images
+from farm.api.arrays import Images, StrArray
 from farm.api.classifier import Classifier, Head, RawOutputs
 
 if TYPE_CHECKING:
@@ -52,5 +52,10 @@ class CountedClassifier(Classifier):
         return self._inner.differentiable(images)
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
+        return self._forward_of(images, None, layers, members)
+
+    def _forward_of(
+        self, images: Images, ids: StrArray | None, layers: Sequence[str], members: int
+    ) -> RawOutputs:
         self.passes += 1
-        return self._inner._forward(images, layers, members)
+        return self._inner._forward_of(images, ids, layers, members)

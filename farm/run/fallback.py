@@ -181,7 +181,8 @@ class SecondClassifier:
         if not rows.size:
             return
         start = time.perf_counter_ns()
-        self._predicted[rows] = self.classifier.observe(observation.images[rows]).predicted
+        seen = self.classifier.observe(observation.images[rows], ids=observation.ids[rows])
+        self._predicted[rows] = seen.predicted
         self._nanoseconds += time.perf_counter_ns() - start
         self.batches += 1
         self.instances += len(rows)

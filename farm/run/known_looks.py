@@ -28,8 +28,8 @@ def known_looks(targets: FaultTargets, classifier: Classifier) -> list[KnownLook
     """Find novel classes of which at least four fifths are taken for one known class, the surest first."""
     novel = targets.indices[(targets.labels == NO_ANSWER) & (targets.split.labels[targets.indices] >= 0)]
     predicted = [
-        classifier.observe(targets.split.images.read(novel[start : start + _BATCH])).predicted
-        for start in range(0, len(novel), _BATCH)
+        classifier.observe(targets.split.images.read(rows), ids=targets.split.ids[rows]).predicted
+        for rows in (novel[start : start + _BATCH] for start in range(0, len(novel), _BATCH))
     ]
     found = []
     for theirs in np.unique(targets.split.labels[novel]).tolist():

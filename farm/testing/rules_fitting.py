@@ -15,6 +15,7 @@ from farm.api import (
     Needs,
     RawOutputs,
     State,
+    StrArray,
 )
 from farm.errors import FarmError, RequirementError
 from farm.testing.observations import fresh
@@ -178,7 +179,12 @@ class Bare(Classifier):
         return self._inner.differentiable(images)
 
     def _forward(self, images: Images, layers: Sequence[str], members: int) -> RawOutputs:
+        return self._forward_of(images, None, layers, members)
+
+    def _forward_of(
+        self, images: Images, ids: StrArray | None, layers: Sequence[str], members: int
+    ) -> RawOutputs:
         if undeclared := set(layers) - set(self.capabilities.layers):
             raise RequirementError(f"it reads the layer '{min(undeclared)}'; expected it in its needs")
-        raw = self._inner._forward(images, layers, members)
+        raw = self._inner._forward_of(images, ids, layers, members)
         return raw if self._logits else replace(raw, logits=None)

@@ -19,7 +19,7 @@ from farm.guard import Guard
 from farm.run.execution import run_experiment
 from farm.run.testbed import Testbed
 from farm.store.cache import DiskCache
-from models import torch_classifier, training
+from models import _masks, _passes, training
 from models.averaged import Ensemble, McDropout
 from models.torch_classifier import TorchClassifier
 from tests.wording import refused
@@ -159,6 +159,22 @@ def test_own_modules_with_dropout(bed, digits, images, theirs) -> None:
             bed.classifier(McDropout(of=of), digits)
     with refused(ParameterError):
         Ensemble(of={"name": "module", "factory": f"{theirs}:dropping"})
+
+
+def test_masks_of_each_images_own_follow_its_id(bed, digits, images) -> None:
+    source = McDropout(of=DROPPING, passes=5, masks="instance")
+    made, ids = bed.classifier(source, digits), digits.test.ids[:64]
+    whole = made.observe(images, ids=ids, members=5)
+    part = made.observe(images[40:43], ids=ids[40:43], members=5)
+    np.testing.assert_allclose(part.members, whole.members[:, 40:43], rtol=1e-4, atol=1e-7)
+    same = made.observe(images[[7, 7]], ids=np.array(["a", "b"]), members=5).members
+    assert not np.allclose(same[:, 0], same[:, 1], rtol=1e-3)
+    shared = bed.classifier(McDropout(of=DROPPING, passes=5), digits)
+    same = shared.observe(images[[7, 7]], ids=np.array(["a", "b"]), members=5).members
+    np.testing.assert_allclose(same[:, 0], same[:, 1], rtol=1e-4)
+    assert made.digest != shared.digest
+    with refused(ParameterError):
+        McDropout(of=DROPPING, masks="batch")
 
 
 # Networks trained apart -----------------------------------------------------------------------------------
@@ -332,9 +348,10 @@ def test_passes_of_a_sequence_are_those_of_any_other_module(make) -> None:
 
 def test_passes_are_the_same_in_chunks_and_without_masks_that_are_kept(monkeypatch, passes, images) -> None:
     whole = passes.observe(images).probabilities
-    for name, value in (("MOST_MASKS", 0), ("TOGETHER", 5), ("PIXELS", 1)):
-        monkeypatch.setattr(torch_classifier, name, value)
-    passes._network._masks.clear()
+    monkeypatch.setattr(_masks, "MOST_MASKS", 0)
+    for name, value in (("TOGETHER", 5), ("PIXELS", 1)):
+        monkeypatch.setattr(_passes, name, value)
+    passes._network._passes._masks.clear()
     np.testing.assert_allclose(passes.observe(images).probabilities, whole, rtol=1e-5, atol=1e-9)
-    assert passes._network._masks == {}
+    assert passes._network._passes._masks == {}
     assert passes.observe(images[:0]).probabilities.shape == (0, 10)

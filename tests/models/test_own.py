@@ -11,11 +11,14 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from farm.api import PerInstance
 from farm.errors import ComponentFailure, DataError, ExperimentError, ParameterError, UserError
 from farm.run.testbed import Testbed
 from tests.wording import refused
 
 SOURCE = """
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import nn
@@ -39,6 +42,39 @@ class Dict(nn.Module):
 
 def make_dict():
     return Dict()
+
+class Boxes(nn.Module):
+    def __init__(self, form):
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU())
+        self.classes, self.corners, self.form = nn.Linear(16, 10), nn.Linear(16, 4), form
+
+    def forward(self, images):
+        shared = self.trunk(images)
+        return self.form(self.classes(shared), self.corners(shared))
+
+def boxes_by(form):
+    torch.manual_seed(4)
+    return Boxes(form)
+
+class Both(NamedTuple):
+    box: torch.Tensor
+    logits: torch.Tensor
+
+def make_keys():
+    return boxes_by(lambda logits, box: {"box": box, "logits": logits, "more": box})
+
+def make_pair():
+    return boxes_by(lambda logits, box: (logits, box))
+
+def make_named():
+    return boxes_by(lambda logits, box: Both(box, logits))
+
+def make_boxes():
+    return boxes_by(lambda logits, box: box)
+
+def make_wide():
+    return boxes_by(lambda logits, box: (logits, logits))
 
 def make_headless():
     return nn.Sequential(nn.Conv2d(1, 10, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
@@ -134,6 +170,13 @@ def test_a_function_is_a_black_box(bed, workload) -> None:
         ({"factory": "their_models:make_dict"}, ComponentFailure),
         ({"mean": [120]}, ParameterError),
         ({"std": [60]}, ParameterError),
+        ({"gives": ["logits", "boxes"]}, ParameterError),
+        ({"gives": []}, ParameterError),
+        ({"gives": ["logits", "box"]}, ComponentFailure),
+        ({"factory": "their_models:make_dict", "gives": ["logits", "box"]}, ComponentFailure),
+        ({"factory": "their_models:make_pair"}, ComponentFailure),
+        ({"factory": "their_models:make_wide", "gives": ["logits", "box"]}, ComponentFailure),
+        ({"dropout_after": {"fc7": 0.1}}, ParameterError),
     ],
 )
 def test_mistakes_are_told(bed, workload, parameters, kind) -> None:
@@ -220,3 +263,73 @@ def test_what_was_observed_can_be_given_to_a_function_again(bed, workload) -> No
     classifier = bed.classifier({"name": "function", "function": "their_models:predict"}, workload)
     first = classifier.observe(workload.test.images.read(np.arange(4)))
     np.testing.assert_array_equal(classifier.observe(first.images).probabilities, first.probabilities)
+
+
+# Modules that say where, too ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["make_keys", "make_pair", "make_named"])
+def test_boxes_come_by_their_key_or_by_their_place(bed, workload, form) -> None:
+    made = bed.classifier(own(factory=f"their_models:{form}", gives=["logits", "box"]), workload)
+    images = workload.test.images.read(np.arange(5))
+    seen = made.observe(images, ["trunk.2"])
+    trunk, state = seen.activations["trunk.2"], made.state
+    box = trunk @ state["module.corners.weight"].T + state["module.corners.bias"]
+    logits = trunk @ state["module.classes.weight"].T + state["module.classes.bias"]
+    np.testing.assert_allclose(seen.outputs["box"], box, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen.logits, logits, rtol=1e-4, atol=1e-5)
+    assert seen.outputs["box"].dtype == np.float32
+    assert made.capabilities.boxes
+
+
+def test_boxes_of_resized_images_come_in_the_pixels_of_the_workload(bed, workload) -> None:
+    larger = bed.workload({"name": "digits", "size": 32, "channels": 1})
+    recipe = own(factory="their_models:make_pair", gives=["logits", "box"])
+    images = larger.test.images.read(np.arange(5))
+    found = bed.classifier({**recipe, "size": [8, 8]}, larger)
+    small = found._preprocessing(torch.from_numpy(images)).numpy()
+    boxes = bed.classifier(recipe, workload).observe(small).outputs["box"]
+    np.testing.assert_allclose(found.observe(images).outputs["box"], 4 * boxes, rtol=1e-5)
+
+
+def test_boxes_alone_leave_all_classes_as_likely(bed, workload) -> None:
+    made = bed.classifier(own(factory="their_models:make_boxes", gives=["box"]), workload)
+    seen = made.observe(workload.test.images.read(np.arange(5)))
+    assert seen.outputs["box"].shape == (5, 4)
+    assert (seen.probabilities == np.float32(0.1)).all()
+    assert seen.logits is None
+    assert made.notes == {"classes": "it gives boxes alone: all classes are as likely"}
+    with refused(UserError):
+        bed.fit(["odin"], made, workload)
+    with refused(UserError):
+        made.differentiable(torch.zeros(1, 1, 8, 8))
+
+
+@pytest.mark.parametrize("gives", [["logits", "box"], ["box"]])
+def test_passes_drop_after_the_parts_that_are_named(bed, workload, gives) -> None:
+    factory = "their_models:make_pair" if len(gives) == 2 else "their_models:make_boxes"
+    recipe = own(factory=factory, gives=gives, dropout_after={"trunk": 0.5})
+    images, ids = workload.test.images.read(np.arange(6)), workload.test.ids[:6]
+    passes = bed.classifier({"name": "mc-dropout", "of": recipe, "passes": 4, "masks": "instance"}, workload)
+    seen = passes.observe(images, ids=ids, members=4)
+    hidden = bed.classifier(recipe, workload).observe(images, ["trunk"]).activations["trunk"]
+    kept = PerInstance(0, "trunk 0", ids).bits(4, 16).swapaxes(0, 1) >= 2**15
+    state = passes.state
+    box = 2 * hidden * kept @ state["0 module.corners.weight"].T + state["0 module.corners.bias"]
+    np.testing.assert_allclose(seen.outputs["box"], box.mean(axis=0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen.outputs["box_spread"], box.std(axis=0, ddof=1), rtol=1e-4, atol=1e-5)
+    assert passes.notes["box_spread_ddof"] == 1
+    assert (len({one.tobytes() for one in seen.members}) == 4) == ("logits" in gives)
+
+
+def test_what_it_gives_and_where_it_drops_is_in_the_digest(bed, workload) -> None:
+    recipes = [
+        own(factory="their_models:make_keys", **more)
+        for more in (
+            {"gives": ["logits"]},
+            {"gives": ["logits", "box"]},
+            {"gives": ["logits"], "dropout_after": {"trunk": 0.5}},
+            {"gives": ["logits"], "dropout_after": {"trunk": 0.4}},
+        )
+    ]
+    assert len({bed.classifier(recipe, workload).digest for recipe in recipes}) == 4

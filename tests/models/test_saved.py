@@ -20,6 +20,7 @@ from farm.errors import DataError, ExperimentError, RequirementError
 from farm.guard.arrays import write_arrays
 from farm.run.testbed import Testbed
 from farm.store.plain_arrays import read_npz
+from tests.models.boxed import with_boxes
 from tests.wording import refused
 
 THEIRS = """
@@ -102,6 +103,10 @@ def vgg16(folder: Path) -> dict[str, Any]:
 
 def resnet50(folder: Path) -> dict[str, Any]:
     return of_torchvision("resnet50")
+
+
+def what_and_where(folder: Path) -> dict[str, Any]:
+    return {"name": "what-and-where", "epochs": 1, "neurons": 4, "variant": "head", "passes": 3}
 
 
 def of_torchvision(name: str) -> dict[str, Any]:
@@ -188,6 +193,7 @@ MAKERS: tuple[Callable[[Path], dict[str, Any]], ...] = (
     ensemble,
     vgg16,
     resnet50,
+    what_and_where,
     four_convolutions,
     module,
     function,
@@ -202,7 +208,7 @@ def make(
     folder: Path, digits: Any, maker: Callable[[Path], dict[str, Any]]
 ) -> tuple[dict[str, Any], Any, Any]:
     recipe = maker(folder)
-    workload = digits[16 if recipe["name"] == "lenet" else 8]
+    workload = with_boxes(digits[16 if recipe["name"] == "lenet" else 8])
     bed = Testbed(folder=folder, cache=NoCache())
     return recipe, workload, bed.classifier(recipe, workload)
 
@@ -238,6 +244,9 @@ def test_it_comes_back_with_the_same_bits(folder, digits, maker) -> None:
     assert again.name == classifier.name
     seen = again.observe(images, layers)
     np.testing.assert_array_equal(seen.probabilities, expected.probabilities)
+    assert {k: v.tobytes() for k, v in seen.outputs.items()} == {
+        k: v.tobytes() for k, v in expected.outputs.items()
+    }
     for layer in layers:
         np.testing.assert_array_equal(seen.activations[layer], expected.activations[layer])
     # And what was made again can be saved again.

@@ -66,7 +66,9 @@ def test_logistic_is_the_binary_cross_entropy_of_each_class_against_all_others()
     by_hand = -(own * chances.log() + (1 - own) * (1 - chances).log()).sum(dim=1).mean()
     found = training._training_loss(module, images, labels, "logistic").item()
     assert found == pytest.approx(by_hand.item())
-    assert training._loss(module, images, labels, "logistic") == pytest.approx(by_hand.item())
+    assert training._loss(module, images, labels, training.Labels("logistic")) == pytest.approx(
+        by_hand.item()
+    )
 
 
 def test_adversarial_adds_the_loss_of_fgsm_examples_with_the_true_labels() -> None:
@@ -85,7 +87,9 @@ def test_adversarial_adds_the_loss_of_fgsm_examples_with_the_true_labels() -> No
     (found,) = torch.autograd.grad(got, weights)
     torch.testing.assert_close(found, wanted)
     # Epochs are chosen without an adversary.
-    assert training._loss(module, images, labels, "adversarial") == pytest.approx(plain.item())
+    assert training._loss(module, images, labels, training.Labels("adversarial")) == pytest.approx(
+        plain.item()
+    )
 
 
 @pytest.mark.parametrize("loss", training.LOSSES)

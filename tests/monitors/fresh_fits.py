@@ -22,6 +22,7 @@ from farm.errors import RequirementError
 from farm.run.fitting import Material, ObservedSplit
 from farm.run.testbed import Testbed
 from farm.store.threads import limited_threads
+from tests.models.boxed import with_boxes
 from tests.monitors.making import NAMES, make
 from tests.monitors.own_networks import AnyNetworks
 from tests.monitors.stand_in import torchvision_at_hand
@@ -77,7 +78,7 @@ def everything(folder: Path) -> dict[str, str]:
             found[name] = digest({**fitted.state, "scores": fitted.score(shown)})
         for number, recipe in enumerate(json.loads((folder / "models.json").read_text(encoding="utf-8"))):
             model, size = recipe["model"], recipe["size"]
-            digits = bed.workload({"name": "digits", "size": size, "channels": 1})
+            digits = with_boxes(bed.workload({"name": "digits", "size": size, "channels": 1}))
             made = bed.classifier(model, digits)
             outputs = observed(made, digits, ()).probabilities
             found[f"model {number}: {model['name']}"] = digest({made.digest: outputs})

@@ -81,6 +81,7 @@ COMMANDS = [
 ]
 """ODD stands for the name that is. A new command has to be added."""
 MISTAKES = [
+    "crops lost-ODD.json --images images --out crops-ODD",
     "try --model lenet --id data.npz --ood ODD",
     "try --model theirs:ODD --id data.npz",
     "init ODD",

@@ -111,13 +111,11 @@ class NetworkClassifier(Classifier, ABC):
         flags = images.flags
         if not (flags.c_contiguous and flags.writeable):  # torch warns of what nobody may write to
             images = np.require(images, requirements=["C", "W"])
-        session = self._session
-        answers, *values = (
-            self._eager(images, layers) if session is None else session(images, self._asked(layers))
-        )
-        found = dict(zip(self._asked(layers), values, strict=True))
-        activations = {layer: found[layer] for layer in layers}
-        outputs = {name: found[OUTPUT.format(name)] for name in self._outputs}
+        session, beside = self._session, len(self._outputs)
+        asked = self._asked(layers) if beside else layers
+        answers, *values = self._eager(images, layers) if session is None else session(images, asked)
+        outputs = dict(zip(self._outputs, values[:beside], strict=True))
+        activations = dict(zip(layers, values[beside:], strict=True))
         # Whatever runs the network, its members run eager: an engine has dropout no more.
         passes = self._members(images, members).probabilities if members else None
         if self.capabilities.logits:

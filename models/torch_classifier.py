@@ -186,6 +186,8 @@ class TorchClassifier(NetworkClassifier):
 
     def _in_order(self, found: Any, shape: Sequence[int]) -> list[Tensor]:
         """Name and check what the module gave for images of a shape."""
+        if isinstance(found, Tensor) and not self._outputs:
+            return [self._ordered(found)]
         named = named_answers(found, self._gives, self.name)
         given = [named[name] for name in self._outputs]
         if (size := self._preprocessing.size) is not None:
@@ -193,8 +195,11 @@ class TorchClassifier(NetworkClassifier):
         if (logits := named.get(LOGITS)) is None:
             n = len(self.classes)
             return [given[0].new_full((len(given[0]), n), 1 / n), *given]
+        return [self._ordered(logits), *given]
+
+    def _ordered(self, logits: Tensor) -> Tensor:
         check_columns(logits.shape, len(self.classes), self.name)
-        return [logits if self._order is None else logits[:, self._order], *given]
+        return logits if self._order is None else logits[:, self._order]
 
     def _members(self, images: Images, members: int, ids: StrArray | None = None) -> Passes:
         if not self._dropouts:

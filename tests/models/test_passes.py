@@ -80,6 +80,12 @@ def test_passes_at_once_and_one_by_one_are_the_same(monkeypatch, images, whole) 
     np.testing.assert_allclose(run(network(), images, IDS), whole, rtol=1e-4, atol=1e-5)
 
 
+def test_passes_in_chunks_are_the_same(monkeypatch, images, whole) -> None:
+    for name, value in (("TOGETHER", 7), ("PIXELS_OWN", 1)):
+        monkeypatch.setattr(_passes, name, value)
+    np.testing.assert_allclose(run(network(), images, IDS), whole, rtol=1e-4, atol=1e-5)
+
+
 def test_large_maps_are_drawn_pass_by_pass_and_depend_on_no_batch_either(monkeypatch, images, whole) -> None:
     monkeypatch.setattr(_masks, "SMALL", 100)
     by_pass = run(network(), images, IDS)

@@ -160,6 +160,40 @@ def test_an_engine_gives_the_same_boxes(bed, digits, images, trained, engine) ->
     np.testing.assert_allclose(*layers, rtol=1e-4, atol=1e-4)
 
 
+HEAD = {"after": "dropout_after", "between": "dropout_between", "last": "dropout_last"}
+SMALL = {f"dropout{i}" for i in (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("variant", "places"),
+    [
+        ("vanilla", set()),
+        ("last-layer", {HEAD["last"]}),
+        ("after-backbone", {HEAD["after"]}),
+        ("head", {*HEAD.values()}),
+        ("everywhere", {*HEAD.values(), *SMALL}),
+    ],
+)
+def test_each_variant_has_dropout_at_its_places(trained, variant, places) -> None:
+    two, one = (trained(networks=networks, variant=variant) for networks in ("two", "one"))
+    rates = [dict(getattr(made, "_network", made)._dropouts) for made in (two, one)]
+    expected = {f"{way}.{place}": rate for way, rate in (("logits", 0.3), ("box", 0.2)) for place in places}
+    assert rates[0] == expected
+    shared = {place: f"trunk.{place}" for place in (*SMALL, HEAD["after"])}
+    ways = {key: rate for key, rate in expected.items() if key.partition(".")[2] not in shared}
+    assert rates[1] == ways | {shared[place]: 0.3 for place in places if place in shared}
+
+
+@pytest.mark.parametrize("answer", ["logits", "box"])
+def test_dropout_stands_behind_the_activation_and_before_what_comes_next(trained, answer) -> None:
+    parts = [name for name, _ in trained(variant="head")._network._module.branches[answer].named_children()]
+    first = parts.index("flatten")
+    assert parts[first : first + 9] == [
+        *("flatten", HEAD["after"], "fc1", "relu_of_fc1", HEAD["between"]),
+        *("fc2", "relu_of_fc2", HEAD["last"], "out"),
+    ]
+
+
 # Passes ---------------------------------------------------------------------------------------------------
 
 

@@ -2,8 +2,8 @@
 
 `python benchmarks/passes_speed.py`. Networks with random weights on rendered signs, on one thread, once for
 batches of 64 images and once one at a time; the best time of several rounds counts, since whatever else the
-machine does only ever adds. With it come multiply-adds, which no machine changes, and which bounds are of.
-Beside a backbone as small as this one, masks and calls take time of their own.
+machine does only ever adds. With it come multiply-adds, which no machine changes; bounds are of these: beside
+a backbone as small as this one, masks and calls take time of their own.
 """
 
 from __future__ import annotations

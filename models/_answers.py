@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from farm.api import BOX
 from farm.errors import ComponentFailure, ParameterError
-from models._boxes import BOX
 
 LOGITS = "logits"
 KINDS = (LOGITS, BOX)

@@ -9,12 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from farm.api import Split, check_choice
+from farm.api import BOX, BOX_SPREAD, Split, check_choice
 from farm.errors import DataError, RequirementError
 
-BOX, BOX_SPREAD, SPREAD_DDOF = "box", "box_spread", "box_spread_ddof"
-"""Outputs of an observation, and the note that tells the degrees of freedom that the spread took off."""
 DDOF = 1
+"""The degrees of freedom that the spread takes off."""
 ENCODINGS = ("corners", "centre", "anchor")
 LOSSES = ("mae", "mse", "iou", "distance-iou")
 

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from farm.api import Split
+from farm.api import BOX, Split
 from models._answers import LOGITS
-from models._boxes import BOX, BoxDecoder, box_losses, boxes_of, overlap
+from models._boxes import BoxDecoder, box_losses, boxes_of, overlap
 from models.training import Goal, Labels
 
 

@@ -11,7 +11,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from farm.api import (
+    BOX,
     EAGER,
+    SPREAD_DDOF,
     Capabilities,
     Classifier,
     Context,
@@ -31,7 +33,7 @@ from farm.api import (
 )
 from farm.errors import ParameterError, RequirementError, UserError
 from farm.registry import make
-from models._boxes import BOX, DDOF, SPREAD_DDOF, mean_box
+from models._boxes import DDOF, mean_box
 from models._network import NetworkClassifier, Passes
 
 NO_SINGLE_PASS = "its answer is a mean, which no single pass gives; take the model that its 'of' names"

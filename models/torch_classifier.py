@@ -11,10 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import LAST_HIDDEN, Capabilities, Head, Images, State, StrArray
+from farm.api import BOX, LAST_HIDDEN, Capabilities, Head, Images, State, StrArray
 from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError, suggestion
 from models._answers import LOGITS, check_gives, named_answers
-from models._boxes import BOX
 from models._network import NetworkClassifier, Passes
 from models._passes import DropoutPasses, dropouts
 from models.engines import Unfit

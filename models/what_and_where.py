@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from farm.api import (
+    BOX,
     JSON,
     Classifier,
     Context,
@@ -24,7 +25,7 @@ from farm.errors import ParameterError
 from models import training
 from models._answers import LOGITS
 from models._backbones import BACKBONES, WHOLE
-from models._boxes import BOX, ENCODINGS, LOSSES, BoxDecoder, boxes_of
+from models._boxes import ENCODINGS, LOSSES, BoxDecoder, boxes_of
 from models._branches import Branches
 from models._goals import Boxes, LabelsAndBoxes
 from models._trained import TrainedModel

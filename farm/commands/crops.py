@@ -20,8 +20,8 @@ from farm.store.files import check_free, file_digest, json_digest, new_folder, w
 from farm.workloads.annotations import AnnotatedImage, locate, read_annotations
 from farm.workloads.crops import (
     ClassMap,
+    CropPlan,
     CropRules,
-    Plan,
     choose,
     crop_card,
     cut,
@@ -65,7 +65,7 @@ def crops(options: argparse.Namespace) -> int:
 
 def _planned(
     options: argparse.Namespace, rules: CropRules, classes: ClassMap | None, context: Context
-) -> tuple[Plan, int, dict[str, Any]]:
+) -> tuple[CropPlan, int, dict[str, Any]]:
     """Read all annotations, find their images, and choose; tell clipped boxes, and what was read."""
     folders = options.images if len(options.images) > 1 else options.images * len(options.annotations)
     if len(folders) != len(options.annotations):
@@ -112,7 +112,7 @@ def _with_splits(text: str) -> tuple[tuple[str, ...], Path]:
     return SPLITS, Path(text)
 
 
-def _check_any(plan: Plan) -> None:
+def _check_any(plan: CropPlan) -> None:
     if not plan.crops:
         told = "; ".join(
             f"{n:,} {label!r} {reason}" for (reason, label), n in list(plan.left_out.items())[:5]

@@ -22,7 +22,7 @@ from farm.protocols.dependability.occluded import OcclusionFindings
 from farm.protocols.dependability.performance import ScenarioPerformance
 from farm.protocols.dependability.perturbed import LossFindings
 from farm.protocols.dependability.results import Results
-from farm.protocols.dependability.rows import Finding, Lacking, MetricRow
+from farm.protocols.dependability.rows import Lacking, MetricFinding, MetricRow
 from farm.protocols.dependability.watched import WatchedCells
 from farm.report import figures
 from farm.report.approval import approval_parts
@@ -163,7 +163,7 @@ def _meaning(*metrics: str) -> Markup:
     return join([tag("p", f"{kind_of(name).meaning} {kind_of(name).improve}") for name in metrics])
 
 
-def _lacks(found: Finding) -> Markup | None:
+def _lacks(found: MetricFinding) -> Markup | None:
     return tag("p", f"Not found: {found.why}.", class_="warning") if isinstance(found, Lacking) else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -58,6 +58,10 @@ class MeasuredScenarios:
     coverage: float
     """The share of the scenarios that the test data have."""
     frame_rate: float | None = None
+    _known: dict[tuple[bool, float], list[ScenarioValue]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    """What was measured: of all images or scenario by scenario, at each level."""
 
     @property
     def prefix(self) -> str:
@@ -71,22 +75,26 @@ class MeasuredScenarios:
 
     def cells(self, level: float = LEVEL) -> list[ScenarioValue]:
         """Return the scenarios, those first that are weak even at their better end."""
-        return self._of(self.images.conditions, level)
+        return self._measured(level)
 
     def all(self, level: float = LEVEL) -> ScenarioValue:
         """Return the measure of all images."""
-        (one,) = self._of({ALL: [ALL] * len(self.images.table)}, level)
+        (one,) = self._measured(level, whole=True)
         return one
 
-    def _of(self, conditions: Mapping[str, list[str | None]], level: float) -> list[ScenarioValue]:
-        return by_scenario(
-            self.images.table,
-            conditions,
-            self.measure,
-            self.monitor,
-            level=level,
-            frame_rate=self.frame_rate,
-        )
+    def _measured(self, level: float, *, whole: bool = False) -> list[ScenarioValue]:
+        """Measure, once for each level: tables, figures and sentences ask again and again."""
+        if (whole, level) not in self._known:
+            conditions = {ALL: [ALL] * len(self.images.table)} if whole else self.images.conditions
+            self._known[whole, level] = by_scenario(
+                self.images.table,
+                conditions,
+                self.measure,
+                self.monitor,
+                level=level,
+                frame_rate=self.frame_rate,
+            )
+        return self._known[whole, level]
 
     def discounted(self, level: float = LEVEL) -> Bounded:
         """Return the measure where a scenario that was never recorded counts as worst."""
@@ -104,7 +112,7 @@ class MeasuredScenarios:
         if self.measure != MTBF:
             one = self.weakest
             sizes[WEAKEST] = (one.n, one.n_tracks, f"{told_scenario(one)}: {TOGETHER}")
-            whole[WEAKEST] = _bounds_of_worst(self._together(both))
+            whole[WEAKEST] = _bounds_of_worst(self._at_once(both))
         for part, value in whole.items():
             n, tracks, how = sizes[part]
             yield MetricRow(metric, f"{self.prefix}{part}", value, n, how, tracks=tracks, about=about)
@@ -112,7 +120,7 @@ class MeasuredScenarios:
             part = f"{self.prefix}{told_scenario(one)}"
             yield MetricRow(metric, part, plain(one), one.n, HOW, True, one.n_tracks, about)
 
-    def _together(self, level: float) -> list[ScenarioValue]:
+    def _at_once(self, level: float) -> list[ScenarioValue]:
         """Return the scenarios that are told, with ends so far apart that all hold at once with the level."""
         told = self.told
         return [] if not told else _told(self.cells(1 - (1 - level) / len(told)))
@@ -138,7 +146,7 @@ class MeasuredScenarios:
         sign = 1 if self.weakest.higher_is_better else -1
         return [
             one
-            for one in self._together(LEVEL)
+            for one in self._at_once(LEVEL)
             if one.at_best.defined and sign * one.at_best.value < sign * every.value
         ]
 

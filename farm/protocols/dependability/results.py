@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,7 +20,7 @@ from farm.protocols.dependability.kinds import METRICS, SCENARIO, kind_of
 from farm.protocols.dependability.occluded import OcclusionFindings
 from farm.protocols.dependability.performance import ScenarioPerformance
 from farm.protocols.dependability.perturbed import LossFindings
-from farm.protocols.dependability.rows import ONE_SIDED, Finding, Lacking, MetricRow
+from farm.protocols.dependability.rows import ONE_SIDED, Lacking, MetricFinding, MetricRow
 from farm.protocols.dependability.streams import Streams
 from farm.protocols.dependability.watched import WatchedCells
 from farm.store.files import write_text
@@ -35,6 +35,8 @@ class Results:
     """What a campaign's folder says of each metric; one that lacks something is `Lacking`."""
 
     streams: Streams
+    _rows: dict[float, list[MetricRow]] = field(default_factory=dict, init=False, repr=False)
+    """By level: tables, the file and the page ask for the same."""
 
     @classmethod
     def of(cls, folder: Path | str) -> Results:
@@ -82,9 +84,9 @@ class Results:
         return tuple(f"{SCENARIO}.{one}" for one in (*self.streams.spec.performance.measures, MTBF))
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[MetricFinding]:
         """What was asked for, in the order of the metrics."""
-        of: dict[str, Callable[[], Finding]] = {
+        of: dict[str, Callable[[], MetricFinding]] = {
             "scenario_coverage": lambda: self.coverage,
             "neuron_activation": lambda: self.neurons,
             "neuron_pattern": lambda: self.neurons,
@@ -100,8 +102,11 @@ class Results:
 
     def rows(self, level: float = ONE_SIDED) -> list[MetricRow]:
         """Return all results; each end holds with this level."""
-        every = [row for finding in self.findings for row in finding.rows(level)]
-        return [row for row in every if self.streams.spec.asks(row.metric.partition(".")[0])]
+        if level not in self._rows:
+            every = [row for finding in self.findings for row in finding.rows(level)]
+            asks = self.streams.spec.asks
+            self._rows[level] = [row for row in every if asks(row.metric.partition(".")[0])]
+        return self._rows[level]
 
     @property
     def problems(self) -> list[str]:

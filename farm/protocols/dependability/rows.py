@@ -38,7 +38,7 @@ class MetricRow:
     """Whose result it is: the classifier's, a monitor's, that of some data."""
 
 
-class Finding(Protocol):
+class MetricFinding(Protocol):
     """What one or several metrics found."""
 
     def rows(self, level: float) -> list[MetricRow]:

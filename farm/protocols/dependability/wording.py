@@ -18,7 +18,7 @@ from farm.protocols.dependability.performance import (
     told_scenario,
 )
 from farm.protocols.dependability.perturbed import LossFindings
-from farm.protocols.dependability.rows import Finding, MetricRow
+from farm.protocols.dependability.rows import MetricFinding, MetricRow
 from farm.protocols.dependability.spec import TRAINING
 from farm.protocols.dependability.streams import Streams
 from farm.protocols.dependability.watched import WatchedCells
@@ -135,7 +135,7 @@ def improvement(results: Results, metric: str) -> str:
     return f"{general} {particular}".strip()
 
 
-def _next_scenario(found: Finding) -> str:
+def _next_scenario(found: MetricFinding) -> str:
     if not isinstance(found, ScenarioCoverage):
         return ""
     for (data, k), proposals in found.proposals.items():
@@ -147,7 +147,7 @@ def _next_scenario(found: Finding) -> str:
     return "All possible cells are covered." if covered else ""
 
 
-def _farthest(found: Finding) -> str:
+def _farthest(found: MetricFinding) -> str:
     if not isinstance(found, NeuronFindings):
         return ""
     share = {
@@ -162,7 +162,7 @@ def _farthest(found: Finding) -> str:
     return f"The largest share that lies apart is in {worst} ({100 * share[worst]:.1f} %)."
 
 
-def _worst_transformer(found: Finding) -> str:
+def _worst_transformer(found: MetricFinding) -> str:
     if not isinstance(found, LossFindings):
         return ""
     by = found.found.by_transformer
@@ -174,7 +174,7 @@ def _worst_transformer(found: Finding) -> str:
     )
 
 
-def _weakest_scenario(found: Finding) -> str:
+def _weakest_scenario(found: MetricFinding) -> str:
     if not isinstance(found, ScenarioPerformance) or not found.found:
         return ""
     return sentence_on_weak(found.found[0])
@@ -196,7 +196,7 @@ def sentence_on_weak(one: MeasuredScenarios) -> str:
     return f"No scenario is shown to {shown} than all images together; {worst}."
 
 
-def _costliest(found: Finding) -> str:
+def _costliest(found: MetricFinding) -> str:
     if not isinstance(found, ConfusionFindings) or not found.found.costliest:
         return ""
     worst, names = found.found.costliest[0], found.matrix.classes
@@ -204,7 +204,7 @@ def _costliest(found: Finding) -> str:
     return f"Costliest: {names[worst.label]} taken for {names[worst.predicted]} ({share})."
 
 
-def _spared(found: Finding) -> str:
+def _spared(found: MetricFinding) -> str:
     if not isinstance(found, WatchedCells):
         return ""
     for k, one in found.by_k.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from farm.workloads.annotations.entry import Entry
+from farm.workloads.annotations.entry import AnnotationEntry
 from farm.workloads.annotations.form import AnnotatedImage, AnnotatedObject
 
 
@@ -24,12 +24,12 @@ def read_bdd(value: Any, path: Path) -> list[AnnotatedImage]:
     ({'weather': 'rainy'}, 'label 4', (1.0, 2.0, 11.0, 22.0))
     """
     if isinstance(value, list):
-        return [_image(Entry(one, f"{path}: [{number}]")) for number, one in enumerate(value)]
-    file = Entry(value, f"{path}:")
+        return [_image(AnnotationEntry(one, f"{path}: [{number}]")) for number, one in enumerate(value)]
+    file = AnnotationEntry(value, f"{path}:")
     return [_image(file)] if "name" in file else [_image(one) for one in file.listed("frames")]
 
 
-def _image(frame: Entry) -> AnnotatedImage:
+def _image(frame: AnnotationEntry) -> AnnotatedImage:
     return AnnotatedImage(
         frame.text("name"),
         frame.where.removesuffix(":"),
@@ -38,13 +38,13 @@ def _image(frame: Entry) -> AnnotatedImage:
     )
 
 
-def _labels(frame: Entry) -> Iterator[Entry]:
+def _labels(frame: AnnotationEntry) -> Iterator[AnnotationEntry]:
     yield from frame.listed("labels")
     for one in frame.listed("frames"):
         yield from one.listed("objects")
 
 
-def _object(one: Entry) -> AnnotatedObject:
+def _object(one: AnnotationEntry) -> AnnotatedObject:
     box, more = one.inside("box2d"), one.inside("attributes")
     left, top, right, bottom = (box.number(key) for key in ("x1", "y1", "x2", "y2"))
     return AnnotatedObject(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from farm.errors import DataError
-from farm.workloads.annotations.entry import Entry
+from farm.workloads.annotations.entry import AnnotationEntry
 from farm.workloads.annotations.form import AnnotatedImage, AnnotatedObject
 
 
@@ -24,10 +24,10 @@ def read_coco(value: Any, path: Path) -> list[AnnotatedImage]:
     >>> read_coco(file, Path("a.json"))[0].objects[0].box
     (1.0, 2.0, 11.0, 22.0)
     """
-    file = Entry(value, f"{path}:")
+    file = AnnotationEntry(value, f"{path}:")
     labels = {one.name("id"): one.text("name") for one in file.listed("categories")}
     objects: dict[int | str, list[AnnotatedObject]] = {}
-    images: dict[int | str, Entry] = {}
+    images: dict[int | str, AnnotationEntry] = {}
     for one in file.listed("images"):
         if (name := one.name("id")) in images:
             raise DataError(
@@ -53,7 +53,7 @@ def read_coco(value: Any, path: Path) -> list[AnnotatedImage]:
     ]
 
 
-def _object(one: Entry, label: str) -> AnnotatedObject:
+def _object(one: AnnotationEntry, label: str) -> AnnotatedObject:
     left, top, width, height = one.numbers("bbox", 4)
     more = one.inside("attributes")
     return AnnotatedObject(

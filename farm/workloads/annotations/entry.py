@@ -14,12 +14,12 @@ CONDITIONS = ("weather", "scene", "timeofday")
 _LARGEST = 2**20
 
 
-class Entry:
+class AnnotationEntry:
     """Keys and values, and what messages call them.
 
     Examples
     --------
-    >>> Entry({"bbox": [1, 2, 3, "4"]}, "a.json: annotations[7]").numbers("bbox", 4)
+    >>> AnnotationEntry({"bbox": [1, 2, 3, "4"]}, "a.json: annotations[7]").numbers("bbox", 4)
     Traceback (most recent call last):
     farm.errors.DataError: a.json: annotations[7].bbox is [1, 2, 3, '4']; expected 4 numbers
     """
@@ -75,18 +75,18 @@ class Entry:
             self._wrong(key, "true or false")
         return number > 0
 
-    def inside(self, key: str) -> Entry:
+    def inside(self, key: str) -> AnnotationEntry:
         """Return keys and values in it; none where there is no such key."""
         value = self._values.get(key)
-        return Entry({} if value is None else value, f"{self.where}.{key}")
+        return AnnotationEntry({} if value is None else value, f"{self.where}.{key}")
 
-    def listed(self, key: str) -> Iterator[Entry]:
+    def listed(self, key: str) -> Iterator[AnnotationEntry]:
         """Return the entries of a list in it; none where there is no such key."""
         value = self._values.get(key)
         if value is not None and not isinstance(value, list):
             self._wrong(key, "a list")
         for number, one in enumerate(value or ()):
-            yield Entry(one, f"{self.where}{_dot(self.where)}{key}[{number}]")
+            yield AnnotationEntry(one, f"{self.where}{_dot(self.where)}{key}[{number}]")
 
     def conditions(self) -> dict[str, str]:
         """Return what is told of an image."""

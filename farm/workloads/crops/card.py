@@ -12,7 +12,7 @@ import PIL
 
 from farm.store.files import json_digest
 from farm.workloads.annotations.entry import CONDITIONS
-from farm.workloads.crops.choosing import Plan
+from farm.workloads.crops.choosing import CropPlan
 from farm.workloads.crops.rules import CropRules
 from farm.workloads.listing import SPLITS
 
@@ -20,7 +20,7 @@ SCHEMA = 1
 
 
 def crop_card(
-    plan: Plan, rules: CropRules, *, clipped: int, images: Mapping[str, str], made_from: Mapping[str, Any]
+    plan: CropPlan, rules: CropRules, *, clipped: int, images: Mapping[str, str], made_from: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Count cut-outs by class, and by each condition, in each split; and objects that were left out.
 

@@ -65,7 +65,7 @@ class Crop:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CropPlan:
     """The cut-outs to make, their classes, and how many objects were left out, by reason and class."""
 
     crops: Sequence[Crop]
@@ -77,7 +77,7 @@ def choose(
     images: Mapping[tuple[str, ...], Sequence[AnnotatedImage]],
     rules: CropRules,
     classes: ClassMap | None = None,
-) -> Plan:
+) -> CropPlan:
     """Choose among images by the splits that they may go to; without a mapping classes stay what they are.
 
     Each object is cut out, or counted by why it is not.
@@ -119,7 +119,7 @@ def choose(
     present = {crop.label for crop in crops}
     crops.sort(key=lambda crop: (SPLITS.index(crop.split), crop.image.name))
     ordered = classes.classes if classes else sorted(present)
-    return Plan(crops, tuple(name for name in ordered if name in present), left_out)
+    return CropPlan(crops, tuple(name for name in ordered if name in present), left_out)
 
 
 def _splits(images: Sequence[AnnotatedImage], splits: tuple[str, ...], rules: CropRules) -> list[str]:

@@ -14,7 +14,7 @@ from scipy.stats import kstest
 
 from farm.errors import DataError, ParameterError
 from farm.workloads.annotations import AnnotatedImage, AnnotatedObject
-from farm.workloads.crops import CropRules, Plan, choose
+from farm.workloads.crops import CropPlan, CropRules, choose
 from farm.workloads.crops.class_map import parse_class_map
 from tests.wording import refused
 
@@ -30,11 +30,11 @@ def image(
     return AnnotatedImage(name, "a.json", objects, height=height, width=width)
 
 
-def of(rules: CropRules, *images: AnnotatedImage, splits: tuple[str, ...] = ("train",)) -> Plan:
+def of(rules: CropRules, *images: AnnotatedImage, splits: tuple[str, ...] = ("train",)) -> CropPlan:
     return choose({splits: images}, rules)
 
 
-def reasons(plan: Plan) -> Counter[str]:
+def reasons(plan: CropPlan) -> Counter[str]:
     counted = Counter[str]()
     for (reason, _), n in plan.left_out.items():
         counted[reason.split(" of more than")[0]] += n

@@ -202,6 +202,13 @@ READERS = {
         ("images/0/0.png", "images/1/0.ppm", "images/0/1.jpg", "images/1/1.bmp"),
         (WORKLOAD.format("folder", "images"),),
     ),
+    "boxes of a folder": Reader(
+        ("boxes.csv", "boxes.parquet"),
+        tuple(
+            f"{WORKLOAD.format('folder', 'images')} --set boxes={name}"
+            for name in ("boxes.csv", "boxes.parquet")
+        ),
+    ),
     "table": Reader(
         ("index.csv", "index.parquet"),
         (WORKLOAD.format("table", "index.csv"), WORKLOAD.format("table", "index.parquet")),
@@ -303,6 +310,10 @@ def _write_images() -> None:
     index = pd.DataFrame(rows).assign(height=8, width=8, weather="rain")
     index.to_csv("index.csv", index=False)
     index.to_parquet("index.parquet", index=False)
+    boxes = index.assign(image=index["path"].str.removeprefix("images/"))
+    boxes = boxes[["image", "left", "top", "right", "bottom"]][::2]
+    boxes.to_csv("boxes.csv", index=False)
+    boxes.to_parquet("boxes.parquet", index=False)
     for suffix in ("png", "jpg", "webp"):
         Image.fromarray(made["x_test"][0]).save(f"image.{suffix}")
     _write_streets()

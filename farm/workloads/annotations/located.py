@@ -57,7 +57,7 @@ def locate(
             box, wrong = fitted(one.box, answer.height, answer.width)
             if wrong and not drop:
                 told = told_box(one.box, image.place(one), (answer.height, answer.width))
-                problems.add(f"{wrong}; {EXPECTED[wrong]}", [told])
+                problems.add(f"{wrong}; {EXPECTED[wrong]}, or --bad-boxes drop", [told])
             if wrong:
                 left_out[wrong, one.label] += 1
             else:

@@ -181,6 +181,18 @@ def test_no_model_sees_test_data(tmp_path: Path) -> None:
         Testbed().workload({"name": EXPERIMENT["workload"]})
 
 
+def test_data_lie_beside_the_experiment(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    splits = {"train": 40, "test": 8}
+    images = {f"x_{name}": rng.random((n, 8, 8, 3), dtype=np.float32) for name, n in splits.items()}
+    np.savez(tmp_path / "own.npz", **images, **{f"y_{name}": np.arange(n) % 2 for name, n in splits.items()})
+    experiment = {**EXPERIMENT, "workload": {"name": "npz", "path": "own.npz"}, "classifier": "cnn"}
+    step = {"set": {"epochs": 1}, "search": {"classifier_nll": {"learning_rate": [0.1, 0.2]}}}
+    (found,) = searched(write(tmp_path, one_step(**step), experiment), tmp_path / "out", "trials=1")
+    assert found.trials[0].n == 8
+    assert found.best[0].lead is None, "there is nothing to be ahead of"
+
+
 def test_images_of_validation_data_among_training_data_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

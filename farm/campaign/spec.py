@@ -114,6 +114,7 @@ class OwnReadoutsSpec(Strict):
 
     layers: list[str] = Field(default=[])
     occlusion: OcclusionSpec | None = None
+    probabilities: bool = False
 
 
 class FaultloadSpec(FaultSpec):

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from farm.config.files import find_criteria
+from farm.config.specs import ComponentSpec
 from farm.store.amounts import in_bytes, in_words
+
+SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
+"""Keys that mean in a campaign what they mean in a protocol's file."""
 
 
 def check_once(named: Iterable[tuple[str, Sequence[object]]], *, renamed: Sequence[str]) -> None:
@@ -15,6 +21,31 @@ def check_once(named: Iterable[tuple[str, Sequence[object]]], *, renamed: Sequen
             if names.count(name) > 1:
                 how = ", or name it with 'as'" if key in renamed else ""
                 raise ValueError(f"{key}: '{name}' stands there twice; leave one out{how}")
+
+
+def titled(spec: ComponentSpec) -> str:
+    """Return what tables call a component."""
+    return spec.alias or spec.name
+
+
+def as_written(spec: ComponentSpec) -> dict[str, Any]:
+    """Return a component as a campaign's file would say it."""
+    return spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def fixed_workload(spec: ComponentSpec, seed: int, title: str | None = None) -> dict[str, Any]:
+    """Return a workload that is the same in all repetitions, called as it calls itself, or by a title."""
+    own = spec.parameters.get("title")
+    shown = title or spec.alias or (own if isinstance(own, str) else spec.name)
+    return {"name": "fixed", "as": shown, "of": as_written(spec), "seed": seed}
+
+
+def check_criteria(name: str | None, folder: Path) -> None:
+    """Read the file of criteria, if there is one: a mistake in it is to be told before all the hours."""
+    if name is not None:
+        from farm.gate.criteria_file import load_criteria
+
+        load_criteria(find_criteria(name, folder))
 
 
 def estimate_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:

@@ -114,7 +114,6 @@ class OwnReadoutsSpec(Strict):
 
     layers: list[str] = Field(default=[])
     occlusion: OcclusionSpec | None = None
-    probabilities: bool = False
 
 
 class FaultloadSpec(FaultSpec):

@@ -91,7 +91,6 @@ class Settings(Strict):
     layers: list[str] = Field(default=[])
     pictures: Annotated[Any, AfterValidator(_pictures)] = 6
     occlusion: OcclusionSpec | None = None
-    probabilities: bool = False
 
     @model_validator(mode="after")
     def _named_apart(self) -> Self:

@@ -133,7 +133,7 @@ def test_streams_are_of_the_shift_alone_and_calibration_of_validation_data() -> 
         split = "validation" if cell.label["faultload"] == VALIDATION else "test"
         assert stream.split == split
         assert stream.ood_share == (1.0 if cell.label["faultload"] in NAMES else None)
-        assert cell.experiment.probabilities
+        assert cell.experiment.readouts.probabilities
 
 
 def test_monitors_leave_what_gives_them_nothing() -> None:

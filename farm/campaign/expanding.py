@@ -167,7 +167,7 @@ def _all_faults(campaign: Campaign, folder: Path | None) -> list[_NamedPart]:
         together = "+".join(_shown("faultload", spec) for spec in last)
         name = together or called or campaign.stream.benchmark or NO_FAULT
         own = next((spec.stream.model_dump(exclude_unset=True) for spec in item if spec.stream), {})
-        kept = next((spec.readouts.model_dump(exclude_unset=True) for spec in item if spec.readouts), {})
+        kept = next((spec.readouts.settings() for spec in item if spec.readouts), {})
         for severity in severities:
             specs = [spec.at(severity if len(faults) == 1 else spec.severity) for spec in faults]
             level = specs[0].severity if len(specs) == 1 else None

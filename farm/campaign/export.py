@@ -2,7 +2,7 @@
 
 Each row has the columns of its instance, and before them those of its cell. An instance's own workload is
 `image_workload` here: an OOD image may be from another one than `workload`, which the cell is about. The
-conditions and boxes of any cell are columns of all.
+conditions, boxes and probabilities of classes of any cell are columns of all.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ ALARM = pa.schema(
     }
 )
 SCHEMA = pa.schema([*CELL, *INSTANCE, *ALARM])
-"""The columns; where there are conditions and boxes, they are the last ones of the instance."""
+"""The columns; conditions, boxes and probabilities of classes, where there are any, are the last ones of the
+instance."""
 _RENAMED = {"workload": "image_workload"}
 
 
@@ -135,8 +136,9 @@ _WRITERS: Mapping[str, Callable[[Path, pa.Schema], Any]] = {
 
 
 def _more(cells: Sequence[Path]) -> Iterator[pa.Field]:
-    """Return the columns of conditions and boxes that some cell has: numbers, or words where any has some."""
+    """Return the columns that only some cells have: of numbers, or of words where any has some."""
     # Not before: they bring pandas along.
+    from farm.store.class_probabilities import is_probability
     from farm.store.logs import condition_columns
     from farm.store.run_tables import INSTANCES, read_schema
 
@@ -146,10 +148,12 @@ def _more(cells: Sequence[Path]) -> Iterator[pa.Field]:
             continue  # which is told where the cell is read
         schema = read_schema(path / INSTANCES)
         boxes = [name for name in OF_BOXES if name in schema.names]
-        for column in (*condition_columns(schema.names).values(), *boxes):
+        probabilities = filter(is_probability, schema.names)
+        for column in (*condition_columns(schema.names).values(), *boxes, *probabilities):
             kinds.setdefault(column, set()).add(schema.field(column).type)
     for column, found in kinds.items():
-        yield pa.field(column, pa.float64() if found - {pa.null()} == {pa.float64()} else pa.string())
+        (kind, *others) = found - {pa.null()} or {pa.string()}
+        yield pa.field(column, kind if not others and pa.types.is_floating(kind) else pa.string())
 
 
 def _rows(cells: Sequence[Path], instance: pa.Schema, failed: Counter[str]) -> Iterator[pa.Table]:

@@ -125,6 +125,7 @@ class KeyMaker:
             "batch_size": experiment.batch_size,
             "threads": experiment.threads,
             "layers": experiment.layers,
+            "readouts": experiment.readouts.model_dump(mode="json"),
             "pictures": experiment.pictures,
             "occlusion": experiment.occlusion and experiment.occlusion.model_dump(mode="json"),
         }

@@ -28,6 +28,7 @@ from farm.config.specs import (
     ComponentSpec,
     FaultSpec,
     OcclusionSpec,
+    ReadoutsSpec,
     SplitName,
     Strict,
     ValidationFaultSpec,
@@ -109,19 +110,25 @@ class OwnStreamSpec(Strict):
         return self
 
 
-class OwnReadoutsSpec(Strict):
+class OwnReadoutsSpec(ReadoutsSpec):
     """What is otherwise in the readouts of a fault than in the campaign's others."""
 
     layers: list[str] = Field(default=[])
     occlusion: OcclusionSpec | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return what was said, by the keys of an experiment."""
+        said = self.model_dump(exclude_unset=True)
+        inside = {key: said.pop(key) for key in ReadoutsSpec.model_fields if key in said}
+        return {**said, "readouts": inside} if inside else said
 
 
 class FaultloadSpec(FaultSpec):
     """A fault as a campaign has it: at one severity, or at each of a list, which makes a cell each.
 
     `stream` is what its cells have otherwise than the campaign's stream: their share of OOD, their length,
-    their split; `readouts` are what these keep otherwise: layers, heat maps. `none` is no fault: a stream of
-    its own, with a name of its own.
+    their split; `readouts` are what these keep otherwise: layers, heat maps, probabilities. `none` is no
+    fault: a stream of its own, with a name of its own.
     """
 
     severity: Annotated[Any, AfterValidator(_severity)] = None

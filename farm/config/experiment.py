@@ -25,6 +25,7 @@ from farm.config.specs import (
     MonitorSpec,
     OcclusionSpec,
     OrderSpec,
+    ReadoutsSpec,
     StreamSpec,
     Strict,
     ValidationFaultSpec,
@@ -44,6 +45,7 @@ __all__ = [
     "MonitorSpec",
     "OcclusionSpec",
     "OrderSpec",
+    "ReadoutsSpec",
     "Settings",
     "StreamSpec",
     "ValidationFaultSpec",
@@ -74,8 +76,8 @@ class Settings(Strict):
     a second classifier by name. A monitor may have its own. `pictures` are how many images are kept of each
     monitor's mistakes of each kind, beside samples, for a report to show; `none` keeps no image at all.
     `layers` are kept in the readouts; maps come whole, or with one value a channel as `max of conv2` or
-    `mean of conv2`. One with a question mark, such as `conv2?`, is kept where the classifier has it. With
-    `occlusion`, heat maps of some instances are made.
+    `mean of conv2`. One with a question mark, such as `conv2?`, is kept where the classifier has it.
+    `readouts` are what else is kept of each instance. With `occlusion`, heat maps of some are made.
     """
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -89,6 +91,7 @@ class Settings(Strict):
     batch_size: int = Field(default=64, ge=1, lt=2**63)
     threads: int = Field(default=1, ge=1, le=MOST_THREADS)
     layers: list[str] = Field(default=[])
+    readouts: ReadoutsSpec = ReadoutsSpec()
     pictures: Annotated[Any, AfterValidator(_pictures)] = 6
     occlusion: OcclusionSpec | None = None
 

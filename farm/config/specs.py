@@ -230,6 +230,16 @@ class StreamSpec(Strict):
         return self
 
 
+class ReadoutsSpec(Strict):
+    """What readouts keep beside what all have.
+
+    `probabilities` are those of every class, four bytes an instance and class; otherwise there are those of
+    the predicted and of the right class alone.
+    """
+
+    probabilities: bool = False
+
+
 FILLS = ("mean", "black", "white")
 MOST_OCCLUDED = 1000
 

@@ -65,9 +65,12 @@ def alarm_rows(folder: Path) -> int:
         return 0
 
 
-def load_run(folder: Path | str, conditions: Sequence[str] = ()) -> Readouts:
-    """Return what judging needs of a run's readouts or of a log, with their place in the record."""
-    readouts = Readouts.load(folder, to_judge=True, conditions=conditions)
+def load_run(folder: Path | str, conditions: Sequence[str] = (), *, probabilities: bool = False) -> Readouts:
+    """Return what judging needs of a run's readouts or of a log, with their place in the record.
+
+    With `probabilities` those of all classes are there, too, where the run kept them.
+    """
+    readouts = Readouts.load(folder, to_judge=True, conditions=conditions, probabilities=probabilities)
     return replace(readouts, run={**readouts.run, "folder": str(folder)})
 
 

@@ -68,6 +68,7 @@ class Assembled:
             self.workload,
             batch_size=self.experiment.batch_size,
             layers=self.layers,
+            probabilities=self.experiment.readouts.probabilities,
             policies=self.policies,
             fallbacks=self.fallbacks,
             failures=self.failures,

@@ -19,6 +19,7 @@ from farm.run.box_columns import box_columns, box_record
 from farm.run.data_card import data_card
 from farm.run.system import Step, SystemUnderTest
 from farm.store import provenance
+from farm.store.class_probabilities import probability_frame
 from farm.store.full_disk import stop_where_full
 from farm.store.logs import CONDITION
 from farm.store.readouts import Readouts
@@ -87,14 +88,21 @@ class _Columns:
 
 
 class Recorder:
-    """Collects the steps of a run into readouts."""
+    """Collects the steps of a run into readouts.
 
-    def __init__(self, monitors: Iterable[str], layers: Iterable[str] = ()) -> None:
+    `classes` are the classifier's where the probability of each is to be kept.
+    """
+
+    def __init__(
+        self, monitors: Iterable[str], layers: Iterable[str] = (), classes: Sequence[str] = ()
+    ) -> None:
         self._instances = _Columns(_INSTANCE_TYPES)
         self._alarms = {name: _Columns(_ALARM_TYPES, monitor=name) for name in monitors}
         self._layers: dict[str, list[np.ndarray]] = {layer: [] for layer in layers}
         self._more: dict[str, list[np.ndarray]] = {}
         """Columns that not all runs have: of conditions, and of boxes."""
+        self._classes = classes
+        self._probabilities: list[np.ndarray] = []
         self._n = 0
         self.close_predictions = 0
         """Instances whose two likeliest classes are so close that another machine may swap them."""
@@ -147,6 +155,8 @@ class Recorder:
         conditions = {CONDITION.format(name): values for name, values in batch.conditions.items()}
         for column, values in (conditions | boxes).items():
             self._more.setdefault(column, []).append(values)
+        if self._classes:
+            self._probabilities.append(seen.probabilities.astype(np.float32))
         for layer, parts in self._layers.items():
             # One without places goes by its plain name, however it was to be pooled.
             parts.append(seen.activations[layer if layer in seen.activations else plain_name(layer)])
@@ -161,6 +171,10 @@ class Recorder:
         known = instances["label_probability"].where(instances["label"] != NO_ANSWER)
         instances["label_probability"] = known
         instances["brier"] = brier_of(instances["brier"].to_numpy(), known.to_numpy())
+        if self._classes:
+            nothing = np.empty((0, len(self._classes)), np.float32)
+            kept = probability_frame(np.concatenate([nothing, *self._probabilities]), self._classes)
+            instances = pd.concat([instances, kept], axis=1)
         whole = [table.frame() for name, table in self._alarms.items() if name not in set(failed)]
         alarms = pd.concat([_Columns(_ALARM_TYPES).frame(), *whole], ignore_index=True)
         layers = {layer: np.concatenate(parts) for layer, parts in self._layers.items()}

@@ -464,6 +464,7 @@ class Testbed:
         *,
         batch_size: int = 64,
         layers: Sequence[str] = (),
+        probabilities: bool = False,
         policies: Mapping[str, Named | Policy] | None = None,
         fallbacks: Mapping[str, Named | ModelSource | Fallback] | None = None,
         failures: Mapping[str, str] | None = None,
@@ -478,7 +479,8 @@ class Testbed:
         cancels, and nothing takes the decision's place. `failures` are monitors that did not get as far as
         this (shown, not run); `record` is kept with the readouts. So are a few images that a report shows:
         of each monitor the worst so many (`pictures`) of each kind, and samples; None keeps no image. With
-        `occlusion`, heat maps of some instances are made; where that fails, the record says why.
+        `probabilities` those of every class are kept. With `occlusion`, heat maps of some instances are made;
+        where that fails, the record says why.
         """
         if pictures is not None:
             check_number("pictures", pictures, low=1, high=MOST_PICTURES, whole=True)
@@ -507,7 +509,9 @@ class Testbed:
             fallbacks=self.fallbacks(fallbacks or {}, workload),
             watch=self._watch,
         )
-        recorder = Recorder([m.name for m in system.monitors], layers)
+        recorder = Recorder(
+            [m.name for m in system.monitors], layers, classifier.classes if probabilities else ()
+        )
         started = time.perf_counter()
         with limited_threads(self.context.threads):
             total = -(-length // batch_size)

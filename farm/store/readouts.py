@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from farm.errors import DataError, UnknownNameError
+from farm.store.class_probabilities import class_probabilities, without_probabilities
 from farm.store.files import check_files, file_digest, new_folder, signed, write_json
 from farm.store.logs import read_log
 from farm.store.occlusion import OcclusionMaps, read_occlusion
@@ -68,23 +69,37 @@ class Readouts:
         return folder
 
     @classmethod
-    def load(cls, folder: Path | str, *, to_judge: bool = False, conditions: Sequence[str] = ()) -> Readouts:
+    def load(
+        cls,
+        folder: Path | str,
+        *,
+        to_judge: bool = False,
+        conditions: Sequence[str] = (),
+        probabilities: bool = False,
+    ) -> Readouts:
         """Read a run's folder, checking that it is complete and unchanged; or a log (CSV or Parquet).
 
-        To judge, alarms need no ids of instances, and their monitors are categories: half the memory; and
-        pictures and heat maps are left out. A run has all conditions in which its instances were taken; of a
-        log, `conditions` are other columns to read (`farm.store.logs.CONDITION` tells what they are called).
+        To judge, alarms need no ids of instances, and their monitors are categories: half the memory.
+        Pictures and heat maps are left out then, and so are the probabilities of all classes, unless with
+        `probabilities`. A run has all conditions in which its instances were taken; of a log, `conditions`
+        are other columns to read (`farm.store.logs.CONDITION` tells what they are called).
         """
         folder = Path(folder)
         if not folder.is_dir():
             return cls(*read_log(folder, conditions, to_judge=to_judge))
         run = checked_record(folder)
         layers = {layer: mapped_npy(folder / name) for layer, name in run["layers"].items()}
-        instances, alarms = read_frame(folder / INSTANCES), folder / ALARMS
+        every, alarms = folder / INSTANCES, folder / ALARMS
+        instances = read_frame(every, partial(_judged, every) if to_judge and not probabilities else None)
         lean = partial(_lean, alarms) if to_judge else None
         pictures = None if to_judge else read_pictures(folder, run["files"])
         occlusion = None if to_judge else read_occlusion(folder, run)
         return cls(instances, read_frame(alarms, lean), run, layers, pictures, occlusion)
+
+    @property
+    def probabilities(self) -> NDArray[np.float32]:
+        """The classifier's probability of every class, instances x classes; where they were kept."""
+        return class_probabilities(self.instances, self.run.get("classes") or ())
 
     def __repr__(self) -> str:
         told = {"name": self.run.get("name"), "instances": len(self.instances)}
@@ -157,6 +172,11 @@ def _no_run(folder: Path) -> str:
         f"{folder} is no folder of a run, a comparison or a campaign: run.json, comparison.json and "
         f"campaign.json are not there; expected one that `farm run` wrote{hint}"
     )
+
+
+def _judged(instances: Path, names: list[str]) -> pd.DataFrame:
+    """Read instances to be judged by what all runs have of them."""
+    return pd.read_parquet(instances, columns=without_probabilities(names))
 
 
 def _lean(alarms: Path, names: list[str]) -> pd.DataFrame:

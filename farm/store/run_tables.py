@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 from farm.api.boxes import BOX_LOST, OF_BOXES
 from farm.api.files import check_regular
 from farm.errors import DataError
+from farm.store.class_probabilities import is_probability
 from farm.store.logs import condition_columns
 from farm.store.parquet_table import told_parquet
 
@@ -43,6 +45,8 @@ def _is_plain(kind: pa.DataType) -> bool:
 def _rule(column: str) -> tuple[Callable[[pa.DataType], bool], str]:
     if condition_columns([column]):
         return _is_plain, "text or numbers"  # whatever the condition is called
+    if is_probability(column):
+        return _is_number, "numbers"
     if column in _WHOLE:
         return _is_number, "whole numbers"
     if column in _TRUE_OR_FALSE:
@@ -63,8 +67,8 @@ def check_columns(path: Path) -> list[str]:
     """Return the columns of a run's table, checking that each is of its type, and that none is missing."""
     schema = read_schema(path)
     names: list[str] = schema.names
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise DataError(f"{path}: column '{name}' occurs twice; expected distinct names")
         kind, (is_right, expected) = schema.field(name).type, _rule(name)
         if pa.types.is_dictionary(kind):

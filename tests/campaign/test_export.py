@@ -110,6 +110,22 @@ def test_boxes_of_any_cell_are_columns_of_all(tmp_path, style):
     assert not set(SPREAD_OF_BOX) & set(rows)
 
 
+def test_probabilities_of_any_cells_classes_are_columns_of_all(tmp_path, style):
+    source = readouts(failing=False)
+    n = len(source.instances)
+    told = [{"probability a": np.linspace(0, 1, n, dtype=np.float32)}, {"probability b": np.ones(n)}]
+    cells = [planned(number) for number in range(2)]
+    folder = write_campaign(tmp_path / "all", cells)
+    for cell, columns in zip(cells, told, strict=True):
+        write_cell(folder, cell, replace(source, instances=source.instances.assign(**columns)))
+    rows = table(export(folder.path, style, tmp_path / f"all.{style}").path)
+    first, second = (rows[rows["cell"] == f"{number:016x}"].iloc[:n] for number in range(2))
+    assert np.array_equal(first["probability a"].astype(np.float32), told[0]["probability a"])
+    assert second["probability b"].tolist() == [1.0] * n
+    assert first["probability b"].isna().all()
+    assert second["probability a"].isna().all()
+
+
 def test_parquet_keeps_types_and_is_not_cut_into_small_pieces(tmp_path):
     folder = make_campaign(tmp_path / "all", n=3)
     file = pq.ParquetFile(export(folder.path, "parquet", tmp_path / "all.parquet").path)

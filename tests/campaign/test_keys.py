@@ -58,6 +58,7 @@ TABLE: dict[str, Row] = {
     "batch_size": ("cell", 32),
     "threads": ("cell", 2),
     "layers": ("cell", ["hidden"]),
+    "readouts.probabilities": ("cell", True),
     "pictures": ("cell", "none"),
     "occlusion.images": ("cell", 12, OCCLUSION),
     "occlusion.window": ("cell", 5, OCCLUSION),

@@ -664,3 +664,26 @@ def test_what_a_stream_without_faults_cannot_have_is_told(changes):
 def test_two_faults_of_one_stream_do_not_both_say_what_it_is():
     own = {"severity": 1, "stream": {"ood_share": 0.5}}
     is_refused(faultloads=[[{"name": "fog", **own}, {"name": "snow", **own}]])
+
+
+def test_a_faults_own_readouts_are_those_of_its_cells_alone():
+    kept = {"layers": ["last-hidden"], "probabilities": False}
+    campaign = parse(
+        readouts={"probabilities": True},
+        faultloads=[
+            "fog",
+            {"name": "none", "readouts": {"layers": ["conv2"], "occlusion": {"images": 3}}},
+            {"name": "snow", "severity": 1, "readouts": kept},
+        ],
+    )
+    experiments = [cell.experiment for cell in campaign.cells()]
+    assert [one.readouts.probabilities for one in experiments] == [True, True, False]
+    assert [one.layers for one in experiments] == [[], ["conv2"], ["last-hidden"]]
+    assert [one.occlusion and one.occlusion.images for one in experiments] == [None, 3, None]
+    own = parse(faultloads=["fog", {"name": "none", "readouts": {"probabilities": True}}])
+    assert [cell.experiment.readouts.probabilities for cell in own.cells()] == [False, True]
+
+
+@pytest.mark.parametrize("kept", [{"probabilities": "yes"}, {"probability": True}, True], ids=str)
+def test_what_are_no_readouts_of_a_fault_is_told(kept):
+    is_refused(faultloads=[{"name": "fog", "severity": 1, "readouts": kept}])

@@ -136,6 +136,8 @@ def test_severity_calibration_policy_and_fallback_are_not_parameters():
         {"occlusion": {"fill": True}},
         {"occlusion": {"size": 8}},
         {"occlusion": 8},
+        {"readouts": {"probabilities": 1}},
+        {"readouts": {"layers": ["fc"]}},
     ],
 )
 def test_a_mistake_is_told_with_the_file_its_key_and_the_rule(changes):

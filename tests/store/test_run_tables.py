@@ -42,6 +42,13 @@ def test_a_condition_may_be_called_as_it_likes(tmp_path):
         check_columns(written(tmp_path, INSTANCES, {**WHOLE, "condition lux": [[1], [2]]}))
 
 
+def test_a_class_may_be_called_as_it_likes(tmp_path):
+    named = {"probability a": [0.5, 1.0], "probability is_ood": np.float32([0.5, 0.0])}
+    assert {*named} <= {*check_columns(written(tmp_path, INSTANCES, {**WHOLE, **named}))}
+    with refused(DataError):
+        check_columns(written(tmp_path, INSTANCES, {**WHOLE, "probability id": ["a", "b"]}))
+
+
 @pytest.mark.parametrize(
     ("name", "columns"),
     [

@@ -19,6 +19,7 @@ from farm.config.specs import (
     ValidationFaultSpec,
 )
 from farm.errors import ExperimentError, suggestion
+from farm.judging.merging import OTHER
 from farm.protocols.shared import check_once, titled
 
 VANILLA, ENSEMBLE, OWN = "vanilla", "ensemble", "own"
@@ -29,8 +30,6 @@ VARIANTS = (VANILLA, *DROPOUT, ENSEMBLE)
 VALIDATION, MERGED_ID = "validation data", "none, merged"
 OWN_NAMES = (NO_FAULT, VALIDATION, MERGED_ID)
 """What streams and results are called that are of no shift."""
-OTHER = "other"
-"""What classes become that are in no group."""
 NOVELTY = "novelty"
 OF_MEMBERS = ("mutual-information", "box-spread")
 """Monitors of what only several passes, or several networks, tell."""
@@ -252,7 +251,19 @@ def with_rates(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         name: _read(said, folder, f"rates.{name}") if isinstance(said, str) else said
         for name, said in rates.items()
     }
-    return {**values, "rates": read}
+    return {**values, "rates": {name: _without_variant(said) for name, said in read.items()}}
+
+
+def _without_variant(said: Any) -> Any:
+    """Leave the variant out where parameters stand under it and say it, as `farm tune` writes them."""
+    if not isinstance(said, dict):
+        return said
+    return {
+        variant: {key: value for key, value in own.items() if (key, value) != ("variant", variant)}
+        if isinstance(own, dict)
+        else own
+        for variant, own in said.items()
+    }
 
 
 def _read(name: str, folder: Path, key: str) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def test_what_campaigns_understand_goes_through() -> None:
         pytest.param({"rates": {"cnn": {ENSEMBLE: {"learning_rate": 0.1}}}}, id="rates of the ensemble"),
         pytest.param({"rates": {"cnn": {VANILLA: {"dropout": 0.1}}}}, id="rate of vanilla"),
         pytest.param({"rates": {"cnn": {"head": {"box_dropout": 0}}}}, id="rate 0"),
-        pytest.param({"rates": {"cnn": {"head": {"variant": "head"}}}}, id="variant among rates"),
+        pytest.param({"rates": {"cnn": {"head": {"variant": "everywhere"}}}}, id="variant among rates"),
         pytest.param({"rates": {"cnn": {"head": 0.1}}}, id="rate alone"),
         pytest.param({"passes": 1}, id="one pass"),
         pytest.param({"members": 1}, id="one member"),

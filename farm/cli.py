@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
-from farm.commands.parsing import data, gate, judging, monitors, running
+from farm.commands.parsing import data, gate, judging, monitors, running, tuning
 from farm.errors import FarmError, UserError, noting_ctrl_c
 from farm.report.output import visible_layouts, visible_streams
 
@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         running.add_try,
         running.add_run,
         running.add_campaigns,
+        tuning.add_tune,
         running.add_cache,
         running.add_streams,
         monitors.add_guard,

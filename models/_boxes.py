@@ -151,9 +151,10 @@ def boxes_of(split: Split, workload: str, size: tuple[int, int] | None = None) -
     right = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] > boxes[:, :2]).all(axis=1)
     if not right.all():
         at = int(np.flatnonzero(~right)[0])
-        told = ", ".join(f"{value:g}" for value in boxes[at])
+        box = f"the box [{', '.join(f'{value:g}' for value in boxes[at])}]"
+        told = "no box" if np.isnan(boxes[at]).all() else box
         raise DataError(
-            f"{where}: image '{split.ids[at]}' has the box [{told}]; expected left < right and top < bottom "
+            f"{where}: image '{split.ids[at]}' has {told}; expected left < right and top < bottom "
             "in pixels: mend the box, or leave the image out"
         )
     height, width = split.images.shape[1:]

@@ -9,7 +9,7 @@ from torch import nn
 
 from farm.api import check_number
 from models._trained import TrainedModel
-from models.training import Recipe
+from models.training import Recipe, jittered
 
 
 class CnnModule(nn.Sequential):
@@ -97,7 +97,7 @@ class Cnn(TrainedModel):
         check_number("dropout", dropout, low=0, high=0.95)
         self._filters, self._hidden, self._dropout = filters, hidden, dropout
         waits = epochs if patience is None else patience
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, waits, augment, loss)
+        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, waits, jittered(augment), loss)
 
     def _network(self, shape: tuple[int, int, int], classes: int) -> nn.Module:
         module = CnnModule(shape, classes, self._filters, self._hidden, self._dropout)

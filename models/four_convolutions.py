@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from farm.api import check_number
 from models._trained import TrainedModel
-from models.training import Recipe
+from models.training import Recipe, jittered
 
 
 class FourConvolutionsModule(nn.Module):
@@ -73,7 +73,7 @@ class FourConvolutions(TrainedModel):
     ) -> None:
         check_number("width", width, low=1, whole=True)
         self._width = width
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment)
+        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, jittered(augment))
 
     def _network(self, shape: tuple[int, int, int], classes: int) -> nn.Module:
         return FourConvolutionsModule(shape, classes, self._width)

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from farm.api import check_number
 from models._trained import TrainedModel
-from models.training import Recipe
+from models.training import Recipe, jittered
 
 
 class LeNetModule(nn.Module):
@@ -78,7 +78,9 @@ class LeNet(TrainedModel):
     ) -> None:
         check_number("hidden", hidden, low=2, whole=True)
         self._hidden = hidden
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment, loss)
+        self._recipe = Recipe(
+            epochs, batch_size, learning_rate, weight_decay, patience, jittered(augment), loss
+        )
 
     def _network(self, shape: tuple[int, int, int], classes: int) -> nn.Module:
         return LeNetModule(*shape, classes, self._hidden)

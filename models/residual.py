@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from farm.api import check_number
 from models._trained import TrainedModel
-from models.training import Recipe
+from models.training import Recipe, jittered
 
 
 class ResidualModule(nn.Module):
@@ -99,7 +99,9 @@ class ResidualSmall(TrainedModel):
     ) -> None:
         check_number("width", width, low=1, whole=True)
         self._width = width
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment, loss)
+        self._recipe = Recipe(
+            epochs, batch_size, learning_rate, weight_decay, patience, jittered(augment), loss
+        )
 
     def _network(self, shape: tuple[int, int, int], classes: int) -> nn.Module:
         return ResidualModule(shape, classes, self._width)

@@ -11,7 +11,7 @@ from torch import nn
 from farm.api import JSON, Context
 from models._torchvision import enlarged, fit_resnet, for_channels, torchvision
 from models._trained import TrainedModel
-from models.training import Recipe
+from models.training import Recipe, jittered
 
 
 class _TorchvisionModel(TrainedModel):
@@ -87,7 +87,9 @@ class Vgg16(_TorchvisionModel):
         augment: bool = False,
         loss: str = "cross-entropy",
     ) -> None:
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment, loss)
+        self._recipe = Recipe(
+            epochs, batch_size, learning_rate, weight_decay, patience, jittered(augment), loss
+        )
 
     def _adapt(self, made: Any, channels: int, side: int) -> None:
         del side
@@ -136,7 +138,9 @@ class Resnet50(_TorchvisionModel):
         augment: bool = False,
         loss: str = "cross-entropy",
     ) -> None:
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment, loss)
+        self._recipe = Recipe(
+            epochs, batch_size, learning_rate, weight_decay, patience, jittered(augment), loss
+        )
 
     def _adapt(self, made: Any, channels: int, side: int) -> None:
         fit_resnet(made, channels, side)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch.nn import functional as F
 
 from farm.api import JSON, Context, Split, Workload, check_choice, check_number, derived_seed
 from farm.errors import ParameterError
+from models._autoaugment import autoaugment
 
 LOSSES = ("cross-entropy", "logistic", "adversarial")
 FGSM_STEP = 0.01
@@ -28,7 +30,8 @@ class Recipe:
     """How to train; everything here decides the weights.
 
     `loss` is `cross-entropy`; `logistic`, the binary cross-entropy of each class against all others, summed
-    over classes; or `adversarial`, cross-entropy on each batch and on its FGSM examples.
+    over classes; or `adversarial`, cross-entropy on each batch and on its FGSM examples. `augment` is what is
+    done to training images: one of `AUGMENTATIONS`.
     """
 
     epochs: int
@@ -36,7 +39,7 @@ class Recipe:
     learning_rate: float
     weight_decay: float
     patience: int
-    augment: bool
+    augment: str = "none"
     loss: str = "cross-entropy"
 
     def __post_init__(self) -> None:
@@ -45,6 +48,7 @@ class Recipe:
         check_number("learning_rate", self.learning_rate, above=0)
         check_number("weight_decay", self.weight_decay, low=0)
         check_number("patience", self.patience, low=1, whole=True)
+        check_choice("augment", self.augment, tuple(AUGMENTATIONS))
         check_choice("loss", self.loss, LOSSES)
 
 
@@ -104,9 +108,9 @@ def train(
 ) -> dict[str, JSON]:
     """Train by Adam with one cycle; keep the weights of the epoch that validation data liked best.
 
-    Without a goal it is the labels, by the recipe's loss. Return how it went: `loss`, `validation_loss` (one
-    an epoch), `best_epoch` (from 1) and the goal's scores, such as `train_accuracy`, of the weights that were
-    kept, on training data as they are. What is no number is None.
+    Without a goal it is the labels, by the recipe's loss. Return how it went: `loss`, `augment` where images
+    were changed, `validation_loss` (one an epoch), `best_epoch` (from 1) and the goal's scores, such as
+    `train_accuracy`, of the weights that were kept, on training data as they are. What is no number is None.
     """
     # Dropout draws from torch's global generator, which is nobody else's for as long as this takes.
     with threads_held(context.threads), torch.random.fork_rng(devices=[]):
@@ -141,9 +145,7 @@ def _train(
     for _ in context.progress.track(range(recipe.epochs), f"training {name}"):
         module.train()
         for chosen in torch.randperm(len(images), generator=rng).split(sizes):
-            batch = images[chosen]
-            if recipe.augment:
-                batch = jitter(batch, rng)
+            batch = AUGMENTATIONS[recipe.augment](images[chosen], rng)
             loss = goal.training_loss(module, batch, targets[chosen])
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
@@ -161,6 +163,7 @@ def _train(
     module.zero_grad(set_to_none=True)
     return {
         "loss": goal.loss,
+        **({} if recipe.augment == "none" else {"augment": recipe.augment}),
         "validation_loss": [round(value, 6) if math.isfinite(value) else None for value in curve],
         "best_epoch": best_epoch,
         **_means(module, images, targets, goal),
@@ -179,6 +182,20 @@ def jitter(images: Tensor, rng: torch.Generator) -> Tensor:
     moved = F.grid_sample(images, grid, padding_mode="border", align_corners=False)
     relit = moved * (1 + 0.25 * gain).view(-1, 1, 1, 1) + (0.1 * light).view(-1, 1, 1, 1)
     return relit.clamp(0, 1)
+
+
+AUGMENTATIONS: Mapping[str, Callable[[Tensor, torch.Generator], Tensor]] = {
+    "none": lambda images, _: images,
+    "jitter": jitter,
+    "autoaugment": autoaugment,
+    "autoaugment without moves": partial(autoaugment, moves=False),
+}
+"""What may be done to each batch of training images, by the training's own generator."""
+
+
+def jittered(augment: bool) -> str:
+    """Name what is done to training images where no more is asked than whether anything is."""
+    return "jitter" if augment else "none"
 
 
 def _batch_sizes(n: int, size: int, module: nn.Module) -> list[int]:

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from farm.api import check_number
 from models._trained import TrainedModel
-from models.training import Recipe
+from models.training import Recipe, jittered
 
 
 class VggModule(nn.Module):
@@ -111,7 +111,9 @@ class VggSmall(TrainedModel):
         check_number("width", width, low=1, whole=True)
         check_number("dropout", dropout, low=0, high=0.95)
         self._width, self._dropout = width, dropout
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, patience, augment, loss)
+        self._recipe = Recipe(
+            epochs, batch_size, learning_rate, weight_decay, patience, jittered(augment), loss
+        )
 
     def _network(self, shape: tuple[int, int, int], classes: int) -> nn.Module:
         return VggModule(shape, classes, self._width, self._dropout)

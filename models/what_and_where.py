@@ -41,6 +41,8 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "everywhere": ("backbone", "after", "between", "last"),
 }
 """Where each variant has dropout."""
+AUGMENTS = {"none": "none", "autoaugment": "autoaugment without moves"}
+"""What may be done to training images, and what of it leaves boxes where they are."""
 LAST_HIDDEN = f"{LOGITS}.out"
 
 
@@ -87,6 +89,10 @@ class WhatAndWhere(TrainedModel):
         Its highest rate for classes, and for boxes (None: the same); one network has the first.
     patience
         Stop after this many epochs without a lower validation loss; None never stops early.
+    augment
+        `autoaugment` changes training images by AutoAugment's policy for CIFAR-10; `none` leaves them as they
+        are. What learns boxes gets the policy without shears, translations and rotations, which would take
+        objects out of them: one of two networks, or the one.
 
     Examples
     --------
@@ -120,6 +126,7 @@ class WhatAndWhere(TrainedModel):
         box_learning_rate: float | None = None,
         weight_decay: float = 1e-4,
         patience: int | None = None,
+        augment: str = "none",
     ) -> None:
         check_choice("backbone", backbone, tuple(BACKBONES))
         check_number("neurons", neurons, low=1, whole=True)
@@ -139,6 +146,7 @@ class WhatAndWhere(TrainedModel):
             )
         check_number("passes", passes, low=2, whole=True)
         check_number("box_learning_rate", box_learning_rate, above=0)
+        check_choice("augment", augment, tuple(AUGMENTS))
         self._backbone = BACKBONES[backbone]()
         if weights is not None and not self._backbone.takes_weights:
             raise ParameterError(
@@ -149,9 +157,15 @@ class WhatAndWhere(TrainedModel):
         self._weights, self._neurons, self._one = weights, neurons, networks == "one"
         self._encoding, self._box_loss, self._box_weight = encoding, box_loss, box_weight
         self._places, self._dropout, self._box_dropout = PLACES[variant], dropout, box_dropout
-        self._passes, self._box_rate = passes, box_learning_rate
+        self._passes = passes
         waits = epochs if patience is None else patience
-        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, waits, augment=False)
+        self._recipe = Recipe(epochs, batch_size, learning_rate, weight_decay, waits, augment)
+        # Of what learns boxes alone, and of one network for both.
+        self._box_recipe = replace(
+            self._recipe,
+            learning_rate=self._recipe.learning_rate if self._one else box_learning_rate,
+            augment=AUGMENTS[augment],
+        )
 
     def check(self, context: Context) -> None:
         """Look for what the backbone needs."""
@@ -233,11 +247,12 @@ class WhatAndWhere(TrainedModel):
         if self._one:
             both = Branches(trunk, {LOGITS: branches[LOGITS], BOX: boxes})
             weighed = LabelsAndBoxes(goal, self._box_weight)
-            return training.train(both, workload, self._recipe, context, self.kind, weighed)
+            return training.train(both, workload, self._box_recipe, context, self.kind, weighed)
         classes = nn.Sequential(trunk, branches[LOGITS])
         notes = training.train(classes, workload, self._recipe, context, f"{self.kind} classes")
-        where, recipe = Branches(trunk, {BOX: boxes}), replace(self._recipe, learning_rate=self._box_rate)
-        return {**notes, BOX: training.train(where, workload, recipe, context, f"{self.kind} boxes", goal)}
+        where = Branches(trunk, {BOX: boxes})
+        told = training.train(where, workload, self._box_recipe, context, f"{self.kind} boxes", goal)
+        return {**notes, BOX: told}
 
     def _around(
         self, module: nn.Module, classes: tuple[str, ...], preprocessing: Preprocessing, seed: int

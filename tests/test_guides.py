@@ -17,6 +17,7 @@ from farm.gate.criteria_file import parse_criteria
 from farm.protocols.dependability.spec import Dependability
 from farm.protocols.robustness.spec import Robustness
 from farm.store.logs import read_log
+from farm.tuning.spec import parse_tuning
 from farm.workloads.crops.class_map import parse_class_map
 from tests.wording import same_text
 
@@ -26,6 +27,7 @@ FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 CROPS = (GUIDES / "crops.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
+TUNING = (GUIDES / "tuning.md").read_text(encoding="utf-8")
 DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
 ROBUSTNESS = (GUIDES / "robustness.md").read_text(encoding="utf-8")
 
@@ -94,8 +96,9 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (LOGS, {"judge", "check", "plan"}),
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
+        (TUNING, {"tune"}),
     ],
-    ids=["continuous integration", "first look", "logs", "robustness", "dependability"],
+    ids=["continuous integration", "first look", "logs", "robustness", "dependability", "tuning"],
 )
 def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
     # What is but named, such as `farm check`, is left out.
@@ -122,6 +125,15 @@ def test_the_dependability_evaluation_is_one_with_its_severities_and_criteria() 
     traffic = load_severities(EXPERIMENTS / "severities" / "traffic.yaml", classes)
     assert (parse_severities(severities, classes, "own.yaml").weights == traffic.weights).all()
     assert len(parse_criteria(criteria, GUIDES / "dependability.yaml").criteria) == 5
+
+
+def test_the_search_is_one() -> None:
+    (block,) = blocks(TUNING, "yaml")
+    tuning = parse_tuning({"name": "guide", **yaml.safe_load(block)}, "guide")
+    assert [list(step.search) for step in tuning.steps.values()] == [
+        ["classifier_nll"],
+        ["classifier_nll", "box_nll"],
+    ]
 
 
 def test_the_gate_for_logs_is_one() -> None:

@@ -150,6 +150,11 @@ def single_experiment(written: Written) -> Experiment:
 
 def experiment_of(written: Written) -> Experiment:
     """Turn what a file says into a typed experiment, with the faults of the lists that it points at."""
+    if "experiment" in written.values:
+        raise ExperimentError(
+            f"{written.path}: 'experiment' makes it a search for parameters, which `farm tune` takes; "
+            "expected an experiment"
+        )
     values = dict(written.values)
     values["faultload"] = listed(values.get("faultload"), written.folder)
     if "stream" in values:

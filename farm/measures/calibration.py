@@ -248,6 +248,28 @@ def calibration_measures(
     }
 
 
+def why_no_probabilities(values: Features) -> str | None:
+    """Say of how many instances the probabilities are missing; refuse what are none.
+
+    Examples
+    --------
+    >>> why_no_probabilities(np.array([[0.7, 0.3], [np.nan, 0.8]]))
+    'the probabilities are missing for 1 of 2 instances'
+    """
+    n = len(values)
+    missing = int(np.isnan(values).any(axis=1).sum())
+    if missing or n == 0:
+        return f"the probabilities are missing for {missing:,} of {n:,} instances" if n else "no instances"
+    low, high = float(values.min()), float(values.max())
+    if low < -TOLERANCE or high > 1 + TOLERANCE:
+        raise DataError(f"probabilities go from {low:g} to {high:g}; expected numbers from 0 to 1")
+    off = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
+    if off.max() > TOLERANCE:
+        at = int(off.argmax())
+        raise DataError(f"the probabilities of instance {at} are off a sum of 1 by {off[at]:.3g}; expected 1")
+    return None
+
+
 def _unknown(confidence: Features, right: BoolArray) -> str | None:
     """Say why there is nothing to measure."""
     missing, n = int(np.isnan(confidence).sum()), len(confidence)
@@ -284,15 +306,7 @@ def _unscorable(probabilities: Features, label: IntArray) -> str | None:
     if n == 0:
         return "no instances"
     check_labels(label, probabilities.shape[1], "probabilities", no_answer=True)
-    missing = int(np.isnan(probabilities).any(axis=1).sum())
-    if missing:
-        return f"the probabilities are missing for {missing:,} of {n:,} instances"
-    low, high = float(probabilities.min()), float(probabilities.max())
-    if low < -TOLERANCE or high > 1 + TOLERANCE:
-        raise DataError(f"probabilities go from {low:g} to {high:g}; expected numbers from 0 to 1")
-    off = np.abs(probabilities.sum(axis=1, dtype=np.float64) - 1)
-    if off.max() > TOLERANCE:
-        at = int(off.argmax())
-        raise DataError(f"the probabilities of instance {at} are off a sum of 1 by {off[at]:.3g}; expected 1")
+    if why := why_no_probabilities(probabilities):
+        return why
     without = int(np.count_nonzero(label == NO_ANSWER))
     return f"{without:,} of {n:,} instances have no right answer" if without else None

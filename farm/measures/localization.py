@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from farm.api.arrays import FloatArray
+from farm.api.arrays import FloatArray, IntArray
 from farm.api.component import check_number
 from farm.errors import DataError, ParameterError
 from farm.measures.measure import Measure, ratio, undefined, wilson
@@ -40,7 +40,7 @@ def mae(predicted: FloatArray, target: FloatArray) -> Measure:
     >>> mae(np.array([[0.0, 0.0, 4.0, 4.0]]), np.array([[1.0, 0.0, 4.0, 7.0]])).value
     1.0
     """
-    if why := _why_not(predicted, target):
+    if why := why_not_measured(predicted, target):
         return undefined(why)
     return Measure(float(np.mean(np.abs(predicted - target))))
 
@@ -80,7 +80,7 @@ def mean_iou(predicted: FloatArray, target: FloatArray) -> Measure:
     'the target has no area for 1 of 1 instances'
     """
     each = iou(predicted, target)
-    if why := _why_not(predicted, target):
+    if why := why_not_measured(predicted, target):
         return undefined(why)
     empty = int(np.isnan(each).sum())
     if empty:
@@ -100,7 +100,7 @@ def gaussian_nll(predicted: FloatArray, spread: FloatArray, target: FloatArray) 
     >>> round(gaussian_nll(one, spread=one, target=one).value, 4)
     0.9189
     """
-    if why := _why_not(predicted, target, spread):
+    if why := why_not_measured(predicted, target, spread):
         return undefined(why)
     return Measure(float(np.mean(gaussian_losses(predicted, spread, target))))
 
@@ -151,12 +151,24 @@ def quantile_table(
     if target.ndim != 1:
         raise DataError(f"quantile_table: targets have shape {target.shape}; expected one coordinate")
     asked = _checked_levels(levels)
-    if why := _why_not(predicted, target, spread):
+    if why := why_not_measured(predicted, target, spread):
         none = undefined(why)
         return tuple(Level(level, len(target), none, none, none) for level in asked.tolist())
-    n = len(target)
-    ranked = np.sort(quantiles(predicted, spread, target))
-    below = np.searchsorted(ranked, asked, side="right").tolist()
+    return level_table(quantiles(predicted, spread, target), levels=levels, confidence=confidence)
+
+
+def level_table(
+    lies: FloatArray, *, levels: Sequence[float] = LEVELS, confidence: float = 0.95
+) -> tuple[Level, ...]:
+    """Return the same where it is known at which of its predicted quantiles each target lies.
+
+    Examples
+    --------
+    >>> [row.share.value for row in level_table(np.array([0.1, 0.2, 0.6, 0.7]), levels=(0.2, 0.5))]
+    [0.5, 0.5]
+    """
+    asked, n = _checked_levels(levels), len(lies)
+    below = _counts_below(lies, asked).tolist()
     return tuple(
         Level(level, n, ratio(k, n, "no instances"), *wilson(k, n, confidence))
         for level, k in zip(asked.tolist(), below, strict=True)
@@ -176,17 +188,30 @@ def regression_ece(
     >>> round(regression_ece(np.zeros(4), np.ones(4), never, levels=(0.25, 0.75)).value, 4)
     0.5
     """
-    return _over_columns(predicted, spread, target, levels, lambda gaps: float(np.mean(np.abs(gaps))))
+    return _of_spread(predicted, spread, target, levels, _mean_gap)
 
 
 def kuleshov_error(
     predicted: FloatArray, spread: FloatArray, target: FloatArray, *, levels: Sequence[float] = LEVELS
 ) -> Measure:
     """Sum of the squared gaps between levels and shares, each of weight 1: the calibration error of 2018."""
-    return _over_columns(predicted, spread, target, levels, lambda gaps: float(np.sum(gaps**2)))
+    return _of_spread(predicted, spread, target, levels, lambda gaps: float(np.sum(gaps**2)))
 
 
-def _over_columns(
+def levels_ece(lies: FloatArray, *, levels: Sequence[float] = LEVELS) -> Measure:
+    """Return what `regression_ece` does where it is known at which of its quantiles each target lies.
+
+    Examples
+    --------
+    >>> levels_ece(np.array([0.1, 0.2, 0.6, 0.7]), levels=(0.2, 0.5)).value
+    0.15
+    """
+    asked = _checked_levels(levels)
+    why = why_not_measured(lies, lies)
+    return undefined(why) if why else _over_columns(lies, asked, _mean_gap)
+
+
+def _of_spread(
     predicted: FloatArray,
     spread: FloatArray,
     target: FloatArray,
@@ -194,14 +219,24 @@ def _over_columns(
     reduce: Callable[[FloatArray], float],
 ) -> Measure:
     asked = _checked_levels(levels)
-    if why := _why_not(predicted, target, spread):
+    if why := why_not_measured(predicted, target, spread):
         return undefined(why)
-    columns = [values.reshape(len(target), -1).T for values in (predicted, spread, target)]
+    return _over_columns(quantiles(predicted, spread, target), asked, reduce)
+
+
+def _over_columns(lies: FloatArray, asked: FloatArray, reduce: Callable[[FloatArray], float]) -> Measure:
     found = []
-    for one in zip(*columns, strict=True):
-        table = quantile_table(*one, levels=levels)
-        found.append(reduce(np.array([row.share.value for row in table]) - asked))
+    for own in lies.reshape(len(lies), -1).T:
+        found.append(reduce(_counts_below(own, asked) / len(own) - asked))
     return Measure(float(np.mean(found)))
+
+
+def _counts_below(lies: FloatArray, asked: FloatArray) -> IntArray:
+    return np.asarray(np.searchsorted(np.sort(lies), asked, side="right"))
+
+
+def _mean_gap(gaps: FloatArray) -> float:
+    return float(np.mean(np.abs(gaps)))
 
 
 def _checked_levels(levels: Sequence[float]) -> FloatArray:
@@ -212,8 +247,16 @@ def _checked_levels(levels: Sequence[float]) -> FloatArray:
     return np.asarray(levels, dtype=np.float64)
 
 
-def _why_not(predicted: FloatArray, target: FloatArray, spread: FloatArray | None = None) -> str | None:
-    """Say why there is nothing to measure; refuse what cannot be compared."""
+def why_not_measured(
+    predicted: FloatArray, target: FloatArray, spread: FloatArray | None = None
+) -> str | None:
+    """Say why there is nothing to measure; refuse what cannot be compared.
+
+    Examples
+    --------
+    >>> why_not_measured(np.zeros((2, 4)), np.array([[0.0, 0.0, 1.0, 1.0], [np.nan] * 4]))
+    'a number is missing for 1 of 2 instances'
+    """
     given = [predicted, target] if spread is None else [predicted, target, spread]
     _check_shapes(*given)
     n = len(target)

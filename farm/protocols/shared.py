@@ -8,6 +8,7 @@ from typing import Any
 
 from farm.config.files import find_criteria
 from farm.config.specs import ComponentSpec
+from farm.statistics.wording import counted
 from farm.store.amounts import in_bytes, in_words
 
 SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
@@ -46,6 +47,13 @@ def check_criteria(name: str | None, folder: Path) -> None:
         from farm.gate.criteria_file import load_criteria
 
         load_criteria(find_criteria(name, folder))
+
+
+def trainings_line(told: Mapping[str, Any], of: str) -> str:
+    """Say which networks are trained, each once for all of something, as `Sizes.record` tells it."""
+    kinds = [f"{n:,} of {name}" for name, n in told["trainings"].items() if name != "all"]
+    each = f", each once for all {of}: {', '.join(kinds)}" if kinds else ""
+    return f"trainings: {counted(told['trainings']['all'], 'network')}{each}"
 
 
 def estimate_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:

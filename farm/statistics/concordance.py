@@ -83,7 +83,7 @@ def _most(ranks: FloatArray) -> float:
     for row in ranks:
         _, counts = np.unique(row, return_counts=True)
         ties += float((counts**3 - counts).sum())
-    return (judges**2 * (items**3 - items) - judges * ties) / 12
+    return float(judges**2 * (items**3 - items) - judges * ties) / 12
 
 
 def _rankings(ranks: FloatArray, seed: int) -> tuple[FloatArray, bool]:

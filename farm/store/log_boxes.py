@@ -1,4 +1,4 @@
-"""Boxes in a log: four columns each, of sides that are not swapped."""
+"""Boxes in a log: four columns each, all or none of them told, in the image and not swapped."""
 
 from __future__ import annotations
 
@@ -22,12 +22,20 @@ def lowest_of_box(table: CsvTable) -> dict[str, tuple[float, float]]:
                 f"{table.path}: column '{missing[0]}' is missing beside '{there[0]}'; expected "
                 f"{', '.join((*needed, *four))}"
             )
-    low = {name: 0.0 if name in SPREAD_OF_BOX else -np.inf for name in OF_BOXES}
+    # How large images are a log does not tell, but where they begin is known.
+    low = {name: -np.inf if name in PREDICTED_BOX else 0.0 for name in OF_BOXES}
     return {name: (low[name], np.inf) for name in (*TRUE_BOX, *PREDICTED_BOX, *SPREAD_OF_BOX)}
 
 
 def check_boxes(table: CsvTable, columns: Mapping[str, Any]) -> None:
-    """Raise where a true box ends before it begins."""
+    """Raise where a box has some sides only, or a true one ends before it begins."""
+    for four in (TRUE_BOX, PREDICTED_BOX, SPREAD_OF_BOX):
+        if four[0] in columns:
+            missing = np.stack([np.isnan(columns[name]) for name in four])
+            if (part := missing.any(axis=0) & ~missing.all(axis=0)).any():
+                row = int(np.argmax(part))
+                expected = "a number, as on the box's other sides, or all four empty"
+                table.fail(row, four[int(np.argmax(missing[:, row]))], expected)
     for start, end in (TRUE_BOX[::2], TRUE_BOX[1::2]):
         if start in columns and (swapped := columns[end] < columns[start]).any():
             row = int(np.argmax(swapped))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from farm.api import NO_ANSWER, Context, OODImages, Workload, WorkloadSource
 from farm.errors import DataError, ParameterError
+from farm.workloads.boxes import read_boxes
 from farm.workloads.decoding import SUFFIXES
 from farm.workloads.listing import Listing, ListingSettings, make_ood, make_workload
 from farm.workloads.problems import Problems
@@ -56,6 +57,12 @@ class Folder(WorkloadSource):
     copies
         What to do with images that stand there twice: `error` where two splits share one, or `drop` the later
         ones (training data come first; needs every image). What was dropped is kept with the results.
+    boxes
+        A CSV or Parquet file with the columns `image` (its path, as in its id), `left`, `top`, `right` and
+        `bottom`: a box, in pixels of the file as it is stored, scaled with it. It is looked for in `path`
+        first. Images without a row have no box; one that has two, a row of no image, and boxes without an
+        area or outside of their image are errors. Opening then reads the sizes of all files, too. Cut-outs
+        of `farm crops` have their boxes in their index: load them by `table`.
 
     Examples
     --------
@@ -84,10 +91,11 @@ class Folder(WorkloadSource):
         validation: float | None = None,
         test: float | None = None,
         copies: str = "error",
+        boxes: str | None = None,
     ) -> None:
         self._settings = ListingSettings.of(size, channels, validation, test, copies)
         given = {None: path, "validation": validation_path, "test": test_path}
-        self._title = title
+        self._title, self._boxes = title, boxes
         self._paths = {split: one for split, one in given.items() if one is not None}
         try:
             self._groups = None if groups is None else re.compile(groups)
@@ -135,9 +143,15 @@ class Folder(WorkloadSource):
         groups = [self._group(file) for file in found.files]
         unmatched = [i for i, group in enumerate(groups) if group is None]
         problems.add_rows("paths that 'groups' does not match", unmatched, lambda i: found.files[i].name)
+        names = [file.name for file in found.files]
+        box_place: Callable[[int], str] = str
+        boxes = None
+        if self._boxes is not None and names:
+            inside = root / self._boxes
+            path = inside if inside.is_file() else context.find(self._boxes, f"boxes of {what}")
+            boxes, box_place = read_boxes(path, names, problems)
         problems.check(str(root))
         number = {label: i for i, label in enumerate(classes)} | {"": NO_ANSWER}
-        names = [file.name for file in found.files]
         listing = Listing(
             where=str(root),
             classes=tuple(classes),
@@ -147,6 +161,8 @@ class Folder(WorkloadSource):
             labels=np.array([number[file.label] for file in found.files], dtype=np.int64),
             groups=np.array([f"{title}/{group}" for group in groups]),
             splits=np.array([file.split for file in found.files]),
+            boxes=boxes,
+            box_place=box_place,
             notes={"files_left_out": dict(sorted(found.left_out.items()))} if found.left_out else {},
         )
         return listing, title

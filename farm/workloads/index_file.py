@@ -234,8 +234,9 @@ def _note_unknown(
         problems.add_rows("label that is no class", unknown, place)
         return
     for split in ("validation", "test"):
-        names = sorted({texts[i] for i in unknown if splits[i] == split})
-        problems.add(f"classes in {split} but not in train", names)
+        first = {texts[i]: i for i in reversed(unknown) if splits[i] == split}
+        rows = [first[name] for name in sorted(first)]
+        problems.add_rows(f"classes in {split} but not in train", rows, place)
 
 
 def _quoted(texts: Sequence[str], place: Callable[[int], str]) -> Callable[[int], str]:

@@ -23,8 +23,10 @@ from farm.api import (
     generator,
 )
 from farm.errors import ParameterError
+from farm.workloads.boxes import note_boxes
 from farm.workloads.decoding import Layout
 from farm.workloads.image_files import FileImages, ImageFiles, read_masks
+from farm.workloads.problems import Problems
 from farm.workloads.splitting import first_of_each
 
 SPLITS = ("train", "validation", "test")
@@ -37,7 +39,8 @@ class Listing:
     """What is known of images before one of them is opened; a row a file.
 
     `splits` says which of train, validation and test each is in. `sizes` are height and width as an index
-    says them; boxes count pixels of the file as it is.
+    says them; boxes count pixels of the file as it is, NaN where nobody told one, and `box_place` says where
+    the one of a row stands.
     """
 
     where: str
@@ -50,6 +53,7 @@ class Listing:
     splits: StrArray
     sizes: IntArray | None = None
     boxes: FloatArray | None = None
+    box_place: Callable[[int], str] = str
     masks: Sequence[str] | None = None
     conditions: Mapping[str, StrArray | FloatArray] = field(default_factory=dict)
     notes: Mapping[str, JSON] = field(default_factory=dict)
@@ -144,7 +148,7 @@ def _splitter(
     listing: Listing, files: ImageFiles, context: Context, rows: Mapping[str, IntArray]
 ) -> Callable[[str], Split]:
     """Return what makes each split of its rows."""
-    boxes = None if listing.boxes is None else _scaled(listing.boxes, files)
+    boxes = None if listing.boxes is None else _scaled(listing.boxes, listing, files)
     masks = None if listing.masks is None else read_masks(listing.masks, files, context)
 
     def split(name: str) -> Split:
@@ -163,8 +167,11 @@ def _splitter(
     return split
 
 
-def _scaled(boxes: FloatArray, files: ImageFiles) -> FloatArray:
-    """Turn boxes of the files' pixels into boxes of the resized images'."""
+def _scaled(boxes: FloatArray, listing: Listing, files: ImageFiles) -> FloatArray:
+    """Turn boxes of the files' pixels into boxes of the resized images'; raise where one leaves its image."""
+    problems = Problems()
+    note_boxes(boxes, files.sizes, listing.box_place, problems)
+    problems.check(listing.where)
     _, height, width = files.shape
     scale = np.array([height, width]) / files.sizes
     return boxes * scale[:, [1, 0, 1, 0]]

@@ -15,6 +15,7 @@ import numpy as np
 
 from farm.api import Context, FloatArray, IntArray, OODImages, StrArray, Workload, WorkloadSource
 from farm.errors import DataError
+from farm.workloads.boxes import note_boxes
 from farm.workloads.index_file import BOX, KNOWN, SIZE, Index, number_labels, read_index
 from farm.workloads.listing import Listing, ListingSettings, make_ood, make_workload
 from farm.workloads.problems import Problems
@@ -220,16 +221,6 @@ class _IndexedImages:
             return None
         return np.stack([self.index.numbers(column, self._problems) for column in columns], axis=1)
 
-    def check_boxes(self) -> None:
-        """Note boxes that are empty or leave the image, as far as its size is known."""
-        if self.boxes is None:
-            return
-        left, top, right, bottom = self.boxes.T
-        wrong = (left < 0) | (top < 0) | (right <= left) | (bottom <= top)
-        if self.sizes is not None:
-            wrong |= (right > self.sizes[:, 1]) | (bottom > self.sizes[:, 0])
-        self.note("box that is empty or leaves the image", np.flatnonzero(wrong).tolist(), self.names)
-
 
 def _joined(
     parts: Sequence[_IndexedImages],
@@ -242,6 +233,11 @@ def _joined(
 ) -> Listing:
     """Put the images of several indices together, one split or another each."""
     owner = [(part, row) for part in parts for row in range(len(part.index))]
+
+    def place(i: int) -> str:
+        part, row = owner[i]
+        return part.index.place(row)
+
     splits = np.concatenate([part.splits for part in parts])
     labels, names = number_labels(
         [label for part in parts for label in part.index.columns.get("label", [""] * len(part.index))],
@@ -249,7 +245,7 @@ def _joined(
         classes,
         title,
         problems,
-        lambda i: owner[i][0].index.place(owner[i][1]),
+        place,
         ood=ood,
     )
     ids = [i for part in parts for i in part.ids]
@@ -258,16 +254,18 @@ def _joined(
     problems.add_rows(
         "listed twice (take one of the rows out)",
         [] if ood else again,
-        lambda i: owner[i][0].names[owner[i][1]],
+        lambda i: f"{owner[i][0].names[owner[i][1]]!r} in {place(i)}",
     )
-    for part in parts:
-        part.check_boxes()
     kinds = {tuple(part.conditions) for part in parts}
     if len(kinds) > 1:
         told = " and ".join(", ".join(kind) or "none" for kind in sorted(kinds))
         raise DataError(f"{where}: its indices have different condition columns: {told}")
     masks = [part.masks for part in parts]
-    sizes = [part.sizes for part in parts]
+    # Sizes are a check, and save reading headers: of no use unless all are known.
+    said = [part.sizes for part in parts if part.sizes is not None]
+    sizes = np.concatenate(said) if len(said) == len(parts) else None
+    if (boxes := _all_or_none([part.boxes for part in parts], "boxes", where)) is not None:
+        note_boxes(boxes, sizes, place, problems)
     return Listing(
         where=where,
         classes=names,
@@ -277,9 +275,9 @@ def _joined(
         labels=labels,
         groups=np.array([group for part in parts for group in part.groups]),
         splits=splits,
-        # Sizes are a check, and save reading headers: of no use unless all are known.
-        sizes=None if any(s is None for s in sizes) else np.concatenate([s for s in sizes if s is not None]),
-        boxes=_all_or_none([part.boxes for part in parts], "boxes", where),
+        sizes=sizes,
+        boxes=boxes,
+        box_place=place,
         masks=None if _none(masks, "masks", where) else [path for part in masks for path in part or ()],
         conditions={
             name: np.concatenate([part.conditions[name] for part in parts]) for name in parts[0].conditions

@@ -46,6 +46,17 @@ CAMPAIGN = {
     "exclude": [{"seed": 1, "severity": 3}],
     "limits": {"seconds": 600, "memory_gb": 4},
 }
+BOXES, DIAL = "farm.testing.fake_boxes:BoxSource", "tests.tuning.made_models:Dial"
+SEARCHED = {
+    "classifier_nll": {"scale": {"low": 0.1, "high": 2, "log": True}},
+    "box_mae": {"spread": [1, 2.0]},
+}
+TUNING = {
+    "experiment": "dial.yaml",
+    "trials": 2,
+    "set": {"breaks": 3},
+    "steps": {"one": {"search": SEARCHED}},
+}
 MODULE = """
 import numpy as np
 from torch import nn
@@ -108,6 +119,13 @@ WORKLOAD = "farm describe workload {} --images out.png --set path={}"
 READERS = {
     "experiment": Reader(("mine.yaml",), ("farm faults write mine.yaml --quiet --out out",)),
     "campaign's file": Reader(("many.yaml",), ("farm run many.yaml --dry-run --out out",)),
+    "search": Reader(
+        ("tuning.yaml", "dial.yaml", "searched/optuna.log"),
+        (
+            "farm tune tuning.yaml --quiet --set trials=2 --out searched",
+            "farm tune tuning.yaml --quiet --set trials=2 --out out",
+        ),
+    ),
     "list of faults": Reader(("faults.yaml", "listed.yaml"), ("farm run listed.yaml --dry-run --out out",)),
     "criteria": Reader(("c.yaml",), ("farm check run --criteria c.yaml",)),
     "domain": Reader(("domain.yaml",), ("farm scenarios domain.yaml recorded.csv",)),
@@ -184,6 +202,13 @@ READERS = {
         ("images/0/0.png", "images/1/0.ppm", "images/0/1.jpg", "images/1/1.bmp"),
         (WORKLOAD.format("folder", "images"),),
     ),
+    "boxes of a folder": Reader(
+        ("boxes.csv", "boxes.parquet"),
+        tuple(
+            f"{WORKLOAD.format('folder', 'images')} --set boxes={name}"
+            for name in ("boxes.csv", "boxes.parquet")
+        ),
+    ),
     "table": Reader(
         ("index.csv", "index.parquet"),
         (WORKLOAD.format("table", "index.csv"), WORKLOAD.format("table", "index.parquet")),
@@ -223,6 +248,7 @@ def make_all(place: Path) -> None:
         farm("faults", "write", "mine.yaml", "--quiet", "--images", "png", "--out", "pngs")
         farm("fit", "guarded.yaml", "--quiet", "--out", "guard")
         sys.modules.pop("theirs", None)
+        farm("tune", "tuning.yaml", "--quiet", "--out", "searched")
         farm("baseline", "save", "run", "--out", "kept.yaml")
         folder = make_campaign(Path("campaign"), n=3, missing=1, failing=True)
         folder.note_failure("ID", "ID", "tiny", "failed", "it did not work")
@@ -240,6 +266,8 @@ def _write_files() -> None:
     _write(
         "listed.yaml", {**CAMPAIGN, "faultloads": [{"list": "faults.yaml"}], "severities": [2], "exclude": []}
     )
+    _write("dial.yaml", {"workload": BOXES, "classifier": DIAL, "monitors": ["never"]})
+    _write("tuning.yaml", TUNING)
     _write("faults.yaml", {"one": {"name": "fog"}, "two": {"name": "gaussian-noise"}})
     _write("c.yaml", CRITERIA)
     _write(
@@ -282,6 +310,10 @@ def _write_images() -> None:
     index = pd.DataFrame(rows).assign(height=8, width=8, weather="rain")
     index.to_csv("index.csv", index=False)
     index.to_parquet("index.parquet", index=False)
+    boxes = index.assign(image=index["path"].str.removeprefix("images/"))
+    boxes = boxes[["image", "left", "top", "right", "bottom"]][::2]
+    boxes.to_csv("boxes.csv", index=False)
+    boxes.to_parquet("boxes.parquet", index=False)
     for suffix in ("png", "jpg", "webp"):
         Image.fromarray(made["x_test"][0]).save(f"image.{suffix}")
     _write_streets()

@@ -36,6 +36,8 @@ LOOKS = "--look classes --look scores --look confidence --look time"
 CHECK = "check a --criteria criteria.yaml --replicates 50"
 COMMANDS = [
     "run odd.yaml --out again",
+    "tune tuning.yaml",
+    "tune tuning.yaml --format json",
     "run campaign.yaml --out cells",
     "run campaign.yaml --out other --dry-run",
     "run campaign.yaml --out other --dry-run --format json",
@@ -86,6 +88,7 @@ MISTAKES = [
     "try --model theirs:ODD --id data.npz",
     "init ODD",
     "run odd.yaml --set ODD=1",
+    "tune tuning.yaml --set ODD=1",
     "run ODD",
     "judge ODD",
     "cache prune --kind ODD",
@@ -125,6 +128,12 @@ def folder(tmp_path_factory) -> Iterator[Path]:
         }
         (place / "odd.yaml").write_text(yaml.safe_dump(odd))
         (place / "campaign.yaml").write_text(yaml.safe_dump(odd | {"seeds": [0]}))
+        dial = {"name": "tests.tuning.made_models:Dial", "as": ODD, "breaks": 1.0}
+        boxes = {"workload": "farm.testing.fake_boxes:BoxSource", "monitors": ["never"]}
+        (place / "dial.yaml").write_text(yaml.safe_dump(boxes | {"classifier": dial}))
+        scale = {"classifier_nll": {"scale": [0.5, 1.0]}}
+        tuning = {"experiment": "dial.yaml", "trials": 4, "steps": {ODD: {"search": scale}}}
+        (place / "tuning.yaml").write_text(yaml.safe_dump(tuning))
         criteria = {"criteria": ["specific.fnr <= 0.01 on ood each faultload", "specific.fpr <= 0.5 on id"]}
         (place / "criteria.yaml").write_text(yaml.safe_dump(criteria))
         domain = {"conditions": {"sign": ["near", ODD], "light": ["day", "night"]}}

@@ -18,6 +18,8 @@ from farm.measures.localization import (
     gaussian_nll,
     iou,
     kuleshov_error,
+    level_table,
+    levels_ece,
     mae,
     mean_iou,
     quantile_table,
@@ -216,3 +218,19 @@ def test_shapes_that_would_broadcast_are_refused():
 def test_refuses_levels_that_are_none(levels):
     with refused(ParameterError):
         regression_ece(np.zeros(2), np.ones(2), np.zeros(2), levels=levels)
+
+
+@given(SEEDS)
+def test_levels_that_are_known_are_judged_as_those_that_follow_from_a_spread(seed):
+    predicted, spread, target = made(seed)
+    lies = norm.cdf(target, predicted, spread)
+    found, expected = levels_ece(lies), regression_ece(predicted, spread, target)
+    assert found.value == pytest.approx(expected.value, abs=1e-12)
+    for side in range(4):
+        table = quantile_table(predicted[:, side], spread[:, side], target[:, side])
+        assert level_table(lies[:, side]) == table
+
+
+def test_levels_that_are_missing_have_no_error():
+    assert levels_ece(np.array([0.5, np.nan])).reason == "a number is missing for 1 of 2 instances"
+    assert levels_ece(np.empty(0)).reason == "no instances"

@@ -126,7 +126,15 @@ def test_a_single_pass_has_no_spread() -> None:
 
 
 @pytest.mark.parametrize(
-    "box", [None, (3, 1, 3, 5), (0, 5, 4, 1), (float("nan"), 0, 1, 1), (0, 0, float("inf"), 1)]
+    "box",
+    [
+        None,
+        (3, 1, 3, 5),
+        (0, 5, 4, 1),
+        (float("nan"), 0, 1, 1),
+        (0, 0, float("inf"), 1),
+        (float("nan"),) * 4,
+    ],
 )
 def test_boxes_that_nothing_can_be_learned_from_are_told(box) -> None:
     train = tiny_workload().train

@@ -17,7 +17,7 @@ from models import training
 from models.training import Recipe, train
 from tests.wording import refused
 
-RECIPE = Recipe(epochs=9, batch_size=8, learning_rate=0.01, weight_decay=0.0, patience=2, augment=False)
+RECIPE = Recipe(epochs=9, batch_size=8, learning_rate=0.01, weight_decay=0.0, patience=2)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,33 @@ def test_every_loss_learns_and_tells_how_it_went(loss) -> None:
     assert min(notes["validation_loss"]) == notes["validation_loss"][notes["best_epoch"] - 1]
 
 
-def test_an_unknown_loss_is_told() -> None:
+@pytest.mark.parametrize("wrong", [{"loss": "hinge"}, {"augment": "flip"}])
+def test_an_unknown_loss_or_augmentation_is_told(wrong) -> None:
     with refused(ParameterError):
-        replace(RECIPE, loss="hinge")
+        replace(RECIPE, **wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in training.AUGMENTATIONS if name != "none"])
+def test_training_images_alone_are_changed_by_what_the_recipe_names(monkeypatch, name) -> None:
+    workload, seen = tiny_workload(), []
+    change = training.AUGMENTATIONS[name]
+
+    def noted(images: Tensor, rng: torch.Generator) -> Tensor:
+        seen.append(images)
+        return change(images, rng)
+
+    monkeypatch.setattr(training, "AUGMENTATIONS", {**training.AUGMENTATIONS, name: noted})
+    weights, recipe = {}, replace(RECIPE, augment=name, patience=9)
+    for asked in (RECIPE, recipe, recipe):
+        module = linear(len(workload.classes))
+        notes = train(module, workload, asked, Context(seed=0, cache=NoCache()), "tiny")
+        weights.setdefault(asked, []).append(module[1].weight.detach())
+        assert notes.get("augment", "none") == asked.augment
+    assert sum(map(len, seen)) == 2 * RECIPE.epochs * len(workload.train)
+    train_images = set(map(bytes, workload.train.images.read(np.arange(len(workload.train)))))
+    assert {bytes(image.numpy()) for images in seen for image in images} == train_images
+    assert torch.equal(*weights[recipe])
+    assert not torch.equal(weights[recipe][0], weights[RECIPE][0])
 
 
 def test_a_last_image_alone_joins_the_batch_before_it_where_batches_are_normalised() -> None:

@@ -14,6 +14,7 @@ from farm.api import Context, Needs, NoCache, PerInstance
 from farm.errors import FarmError, ParameterError, RequirementError
 from farm.measures.localization import iou
 from farm.run.testbed import Testbed
+from models import training
 from models._boxes import boxes_of
 from models.averaged import EnsembleClassifier
 from models.what_and_where import PLACES, WhatAndWhere
@@ -114,6 +115,20 @@ def test_boxes_decide_the_weights_and_so_the_key(digits) -> None:
     keys = [WhatAndWhere()._key(workload, Context()) for workload in (digits, digits, moved)]
     assert keys[0] == keys[1]
     assert keys[0] != keys[2]
+
+
+@pytest.mark.parametrize(
+    ("networks", "seen"),
+    [("two", ["autoaugment", "autoaugment without moves"]), ("one", ["autoaugment without moves"])],
+)
+def test_what_learns_boxes_sees_no_image_that_was_moved(bed, digits, monkeypatch, networks, seen) -> None:
+    used = []
+    train = training.train
+    monkeypatch.setattr(training, "train", lambda *given: used.append(given[2].augment) or train(*given))
+    notes = bed.classifier(WhatAndWhere(**QUICK, networks=networks, augment="autoaugment"), digits).notes
+    assert used == seen
+    told = [notes["augment"], *([notes["box"]["augment"]] if networks == "two" else [])]
+    assert told == seen
 
 
 # Vanilla, and rates of 0 ----------------------------------------------------------------------------------
@@ -345,6 +360,7 @@ def test_a_workload_without_boxes_is_refused_before_anything_is_trained(bed, mon
         {"neurons": 0},
         {"box_weight": 0},
         {"box_learning_rate": 0},
+        {"augment": "jitter"},
     ],
 )
 def test_mistakes_are_told(parameters) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -252,6 +253,95 @@ def test_a_refusal_does_not_hide_behind_the_cache(root, tmp_path) -> None:
         load(root, cache=cache)
     with refused(DataError):
         load(root, cache=cache)
+
+
+# Boxes -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def boxed(tmp_path):
+    """Return what writes boxes of two images, and other rows, beside ten images a class, half as large."""
+    for i in range(20):
+        size = {"height": 10, "width": 20} if i % 4 > 1 else {"height": 20, "width": 40}
+        make.save(tmp_path / "signs" / CLASSES[i % 2] / f"{i:02d}.png", i, **size)
+
+    def write(*rows: str, name: str = "boxes.csv") -> str:
+        lines = ["image,left,top,right,bottom", "stop/01.png,10,5,20,20", "./stop\\03.png,5,2.5,10,10", *rows]
+        (tmp_path / "signs" / name).write_text("\n".join(lines))
+        return str(tmp_path / "signs")
+
+    return write
+
+
+def test_boxes_are_scaled_with_their_images_and_others_have_none(boxed) -> None:
+    workload = load(boxed(), size=[8, 8], boxes="boxes.csv")
+    told = {
+        image: box for split in workload.splits for image, box in zip(split.ids, split.boxes, strict=True)
+    }
+    assert len(told) == 20
+    there = {image: box.tolist() for image, box in told.items() if np.isfinite(box).any()}
+    assert there == {f"signs/stop/{name}.png": [2, 2, 4, 8] for name in ("01", "03")}
+    assert load(boxed(), size=[8, 8]).train.boxes is None
+
+
+def test_boxes_may_be_parquet_and_lie_elsewhere(boxed, tmp_path) -> None:
+    root = boxed()
+    frame = pd.read_csv(f"{root}/boxes.csv")
+    frame.to_parquet(tmp_path / "b.parquet", index=False)
+    read = load(root, size=[8, 8], boxes="boxes.csv"), load(root, size=[8, 8], boxes=f"{tmp_path}/b.parquet")
+    np.testing.assert_array_equal(*(workload.train.boxes for workload in read))
+    with refused(DataError):
+        load(root, size=[8, 8], boxes="gone.csv")
+
+
+def test_boxes_of_splits_go_by_the_names_of_their_images(split_root, tmp_path) -> None:
+    rows = [f"{split}/stop/0.png,0,0,{edge},8" for split, edge in (("train", 4), ("test", 6))]
+    (tmp_path / "b.csv").write_text("\n".join(["image,left,top,right,bottom", *rows]))
+    workload = load(split_root, boxes=f"{tmp_path}/b.csv")
+    for split, edge in ((workload.train, 4), (workload.test, 6)):
+        (row,) = np.flatnonzero(np.isfinite(split.boxes).any(axis=1))
+        assert (split.ids[row].rpartition("/")[2], split.boxes[row].tolist()) == ("0.png", [0, 0, edge, 8])
+    assert np.isnan(workload.validation.boxes).all()
+    ood = Folder(path=str(split_root), boxes=f"{tmp_path}/b.csv").load_ood(Context(), (3, 4, 4))
+    assert np.nanmax(ood.images.boxes) == 4
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "stop/05.png,1,1,41,5",
+        "stop/05.png,-1,1,4,5",
+        "stop/05.png,5,1,1,5",
+        "stop/05.png,1,5,5,1",
+        "stop/05.png,1,1,1,5",
+        "stop/5.png,1,1,4,5",
+        "stop/01.png,1,1,4,5",
+        "stop/05.png,1,x,4,5",
+        "stop/05.png,1,1,,5",
+        "stop/05.png,1,1,inf,5",
+        ",1,1,4,5",
+    ],
+)
+def test_a_bad_box_is_told_by_its_file_and_row(boxed, row) -> None:
+    with refused(DataError) as told:
+        load(boxed(row), size=[8, 8], boxes="boxes.csv")
+    assert "boxes.csv, line 4" in str(told.value)
+
+
+def test_all_bad_boxes_are_told_at_once(boxed) -> None:
+    root = boxed("stop/05.png,5,1,1,5", "stop/05.png,1,1,4,5", "stop/07.png,x,1,4,5", "bend/1.png,1,1,4,5")
+    with refused(DataError):
+        load(root, size=[8, 8], boxes="boxes.csv")
+
+
+@pytest.mark.parametrize(
+    "header", ["path,left,top,right,bottom", "image,left,top,right", "image,x1,y1,x2,y2"]
+)
+def test_columns_that_are_missing_are_told(boxed, tmp_path, header) -> None:
+    root, values = boxed(), ["stop/01.png", "1", "1", "4", "5"][: header.count(",") + 1]
+    (tmp_path / "signs" / "boxes.csv").write_text(f"{header}\n{','.join(values)}\n")
+    with refused(DataError):
+        load(root, size=[8, 8], boxes="boxes.csv")
 
 
 # Bad input ---------------------------------------------------------------------------------------------

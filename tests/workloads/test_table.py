@@ -223,6 +223,19 @@ def test_bad_boxes_are_told_at_once(frame, write) -> None:
     same_text(refuses(write(frame.drop(columns="bottom"), "b.csv")))
 
 
+def test_a_box_outside_of_its_image_is_told_whether_the_index_tells_sizes_or_not(frame, write) -> None:
+    frame[["left", "top", "right", "bottom"]] = [0, 0, 8, 8]
+    assert load(write(frame, "whole.csv")).train.boxes.max() == 8
+    frame.loc[3, ["left", "right"]] = [2, 9]
+    frame.loc[5, "top"] = -1
+    told = refuses(write(frame))
+    same_text(told)
+    sized = frame.assign(height=8, width=8)
+    assert refuses(write(sized)) == told
+    assert refuses(write(sized), size=[4, 4]) == told
+    same_text(refuses(write(sized, "index.parquet")))
+
+
 # The German benchmark ----------------------------------------------------------------------------------
 
 
@@ -345,7 +358,7 @@ def test_all_that_is_wrong_is_told_at_once(frame, write) -> None:
         "'images/gone.png' in index.csv, line 2, 'nowhere/1.png' in index.csv, line 3",
         "split that is none of train, validation, test: 'tran' in index.csv, line 7",
         "empty label: index.csv, line 8",
-        "listed twice (take one of the rows out): images/7.png",
+        "listed twice (take one of the rows out): 'images/7.png' in index.csv, line 10",
     ):
         assert part in told
 

@@ -30,7 +30,7 @@ from farm.protocols.uncertainty.measured import (
 )
 from farm.statistics.post_hoc.conformal_boxes import ConformalBoxes
 from farm.statistics.post_hoc.conformal_sets import ConformalSets, mean_size
-from farm.statistics.post_hoc.coverage import LEVEL, Coverage
+from farm.statistics.post_hoc.coverage import LEVEL, CoverageHad
 from farm.statistics.post_hoc.quantiles import BoxQuantiles
 from farm.statistics.post_hoc.temperature import Temperature
 from farm.statistics.post_hoc.vector_scaling import VectorScaling
@@ -108,7 +108,7 @@ class PostHoc:
     def _ece(self, instances: pd.DataFrame) -> Measure:
         return _fitted(self.quantiles).ece(*_with_spread(instances))
 
-    def coverage(self, what: str, readouts: Readouts, level: float = LEVEL) -> Coverage:
+    def coverage(self, what: str, readouts: Readouts, level: float = LEVEL) -> CoverageHad:
         """Return how many sets of classes, or boxes, hold what is right; raise where that is not told."""
         instances, tracks = readouts.instances, _tracks(readouts.instances)
         if what == BOX_BANDS:
@@ -118,7 +118,7 @@ class PostHoc:
         found = sets.apply(readouts.probabilities)
         return sets.coverage(found, labels, track=tracks, level=level)
 
-    def coverage_if_any(self, what: str, readouts: Readouts, level: float = LEVEL) -> Coverage | None:
+    def coverage_if_any(self, what: str, readouts: Readouts, level: float = LEVEL) -> CoverageHad | None:
         """Return the same; None where nothing is covered, or could be."""
         found = _or_why(lambda: self.coverage(what, readouts, level))
         return None if isinstance(found, str) or not found.had.value.defined else found

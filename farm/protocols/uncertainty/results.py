@@ -27,7 +27,7 @@ from farm.protocols.uncertainty.measured import (
 from farm.protocols.uncertainty.post_hoc import PostHoc
 from farm.protocols.uncertainty.streams import Network, Streams
 from farm.protocols.uncertainty.watched import OF_MONITORS, watched
-from farm.statistics.post_hoc.coverage import Coverage
+from farm.statistics.post_hoc.coverage import CoverageHad
 from farm.store.files import write_text
 from farm.store.readouts import Readouts
 
@@ -98,7 +98,7 @@ class Results:
         there = {network: own[VALIDATION] for network, own in self.streams.of.items() if VALIDATION in own}
         return {network: PostHoc.fit(one, self.spec.coverage) for network, one in there.items()}
 
-    def coverages(self, what: str) -> dict[tuple[Network, str], Coverage]:
+    def coverages(self, what: str) -> dict[tuple[Network, str], CoverageHad]:
         """Return how many sets of classes, or boxes, hold what is right, by network and shift.
 
         Where all would cover as many as they should, that one of all falls short has a chance of 5 %.
@@ -117,15 +117,23 @@ class Results:
         return {key: had for key, had in found.items() if had is not None}
 
     @cached_property
-    def _found(self) -> list[tuple[Network, str, Result]]:
-        found = [
+    def _measured(self) -> list[tuple[Network, str, Result]]:
+        """What each network is worth on each shift as it is."""
+        return [
             (network, shift, result)
             for (network, shift, task), readouts in self.judged.items()
             for result in results_of(readouts, task)
         ]
-        for network, own in self.streams.of.items():
-            found += [(network, shift, result) for shift, result in self._after(network, own)]
-        return found
+
+    @cached_property
+    def _found(self) -> list[tuple[Network, str, Result]]:
+        """The same, and what it is worth once it is calibrated."""
+        after = [
+            (network, shift, result)
+            for network, own in self.streams.of.items()
+            for shift, result in self._after(network, own)
+        ]
+        return [*self._measured, *after]
 
     def _after(self, network: Network, own: Mapping[str, Readouts]) -> Iterator[tuple[str, Result]]:
         """Yield what a network's streams are worth after it was calibrated."""
@@ -190,7 +198,7 @@ class Results:
         if (task, measure) not in self._drawn:
             values = {
                 (network, shift): result.value
-                for network, shift, result in self._found
+                for network, shift, result in self._measured
                 if (result.task, result.measure) == (task, measure)
             }
             judged = {key: (self.judged[*key, task], value) for key, value in values.items()}

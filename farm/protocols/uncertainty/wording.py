@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from farm.config.specs import NO_FAULT
-from farm.protocols.shared import estimate_lines
+from farm.protocols.shared import estimate_lines, trainings_line
 from farm.protocols.uncertainty.asked import VANILLA
 from farm.protocols.uncertainty.compared import Kind
 from farm.protocols.uncertainty.findings import ExpectedDifference, Finding
@@ -236,9 +236,7 @@ METHOD = (
 def size_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:
     """Say before a run what it takes, as `Sizes.record` tells it."""
     yield f"uncertainty: {counted(told['streams'], 'stream')} in {counted(told['cells'], 'cell')}"
-    kinds = [f"{n:,} of {name}" for name, n in told["trainings"].items() if name != "all"]
-    each = f", each once for all streams: {', '.join(kinds)}" if kinds else ""
-    yield f"trainings: {counted(told['trainings']['all'], 'network')}{each}"
+    yield trainings_line(told, "streams")
     for name, why in told["not_there"].items():
         yield f"not there: {name}: {why}"
     yield from estimate_lines(told, workers)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from farm.api import Context
 from farm.workloads.annotations.form import AnnotatedImage, Box
+from farm.workloads.boxes import EMPTY, EXPECTED, OUTSIDE, told_box
 from farm.workloads.decoding import SUFFIXES, UnusableImage, header, read_file
 from farm.workloads.image_files import on_all_cores
 from farm.workloads.problems import Problems
 
 HABIT = 2.0
 """Pixels by which boxes reach over their image's edge in the data as published: rounding, no mistake."""
-OUTSIDE, EMPTY = "box outside of its image", "box without an area (are its corners swapped?)"
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def locate(
         for one in answer.objects:
             box, wrong = fitted(one.box, answer.height, answer.width)
             if wrong and not drop:
-                told = f"{', '.join(f'{edge:g}' for edge in one.box)} in {image.place(one)}"
-                problems.add(wrong, [f"{told} ({answer.width} x {answer.height} pixels)"])
+                told = told_box(one.box, image.place(one), (answer.height, answer.width))
+                problems.add(f"{wrong}; {EXPECTED[wrong]}, or --bad-boxes drop", [told])
             if wrong:
                 left_out[wrong, one.label] += 1
             else:

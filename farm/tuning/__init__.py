@@ -1,0 +1,1 @@
+"""Searching for a classifier's parameters on validation data alone."""

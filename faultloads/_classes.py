@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from farm.api import NO_ANSWER, OODImages, Workload
 from farm.errors import ParameterError, suggestion
+
+Same = Mapping[str | int, str | int] | Sequence[Sequence[str | int]]
+"""Which of their classes are which of ours."""
+
+
+def class_pairs(parameter: str, same: Same | None) -> Sequence[Sequence[str | int]]:
+    """Return it as pairs of a class of theirs and one of ours.
+
+    Examples
+    --------
+    >>> class_pairs("same", {"elm": "ash"}), class_pairs("same", None)
+    ([('elm', 'ash')], [])
+    """
+    pairs = list(same.items()) if isinstance(same, Mapping) else same or []
+    if not isinstance(pairs, list | tuple) or not all(_is_pair(one) for one in pairs):
+        raise ParameterError(f"{parameter} is {same!r}; expected pairs of classes, theirs: ours")
+    return pairs
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2
 
 
 def class_number(workload: Workload | OODImages, key: str | int, parameter: str) -> int:

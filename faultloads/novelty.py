@@ -25,7 +25,8 @@ from farm.api import (
     generator,
 )
 from farm.errors import ParameterError
-from faultloads._classes import class_number
+from faultloads._classes import Same, class_number, class_pairs
+from faultloads._conditions import check_where, under_conditions
 from faultloads._resizing import resized
 
 
@@ -47,6 +48,9 @@ class Novelty(Faultload):
         number; also as pairs, `[[theirs, ours]]`, which keep a number apart from a name in a run's record.
     same_by_workload
         The pairs of `same` for each of several ID workloads, by their names: in a campaign over workloads.
+    where
+        Only images under these conditions: by a condition's name its value, or a list of values, such as
+        `{weather: [snow, fog]}`. All others are as if they were not there.
     split
         Which of its splits gives the images. Without a test split beside training data, `test` is all of
         its images, each once.
@@ -73,8 +77,9 @@ class Novelty(Faultload):
         *,
         workload: str | Mapping[str, Any],
         shared: str = "leave-out",
-        same: Mapping[str | int, str | int] | Sequence[Sequence[str | int]] | None = None,
+        same: Same | None = None,
         same_by_workload: Mapping[str, Sequence[Sequence[str | int]]] | None = None,
+        where: Mapping[str, Any] | None = None,
         split: str = "test",
         half: str | None = None,
         resize: bool = False,
@@ -83,16 +88,13 @@ class Novelty(Faultload):
             check_choice("half", half, ("first", "second"))
         check_choice("shared", shared, ("leave-out", "map"))
         check_choice("split", split, ("test", "train", "validation"))
-        pairs = list(same.items()) if isinstance(same, Mapping) else same or []
-        by_workload = dict(same_by_workload or {})
-        for told, given in [("same", pairs), *by_workload.items()]:
-            if not isinstance(given, list | tuple) or not all(_is_pair(one) for one in given):
-                where = told if told == "same" else f"same_by_workload.{told}"
-                value = same if told == "same" else given
-                raise ParameterError(f"{where} is {value!r}; expected pairs of classes, theirs: ours")
         self._workload, self._shared, self._split = workload, shared, split
-        self._same, self._same_by_workload = pairs, by_workload
-        self._half, self._resize = half, resize
+        self._same = class_pairs("same", same)
+        self._same_by_workload = {
+            name: class_pairs(f"same_by_workload.{name}", pairs)
+            for name, pairs in (same_by_workload or {}).items()
+        }
+        self._half, self._resize, self._where = half, resize, check_where(where)
 
     def _prepare(self, context: FaultContext) -> FaultTargets:
         ours, theirs = context.workload, context.load_ood(self._workload, self._split)
@@ -103,6 +105,9 @@ class Novelty(Faultload):
             )
         known = self._known_classes(ours, theirs)
         split, notes = theirs.images, theirs.notes
+        if self._where:
+            split = split.rows(np.flatnonzero(under_conditions(theirs, self._where)))
+            notes = {**notes, "where": self._where, "left_out_by_where": len(theirs.images) - len(split)}
         if self._resize and split.images.shape != ours.shape:
             notes = {**notes, "resized_from": list(split.images.shape)}
             split = resized(split, ours.shape)
@@ -121,7 +126,7 @@ class Novelty(Faultload):
             notes={
                 "shared_classes": shared,
                 "shared": self._shared,
-                "left_out": len(split) - len(keep),
+                "left_out": len(theirs.images) - len(keep),
                 "novel": int((labels[keep] == NO_ANSWER).sum()),
                 **notes,
             },
@@ -135,18 +140,11 @@ class Novelty(Faultload):
 
     def _known_classes(self, ours: Workload, theirs: OODImages) -> IntArray:
         """Return our label for each of their classes, -1 where we have none."""
-        known = np.array([_index(ours.classes, name) for name in theirs.classes], dtype=np.int64)
+        number = {name: i for i, name in enumerate(ours.classes)}
+        known = np.array([number.get(name, NO_ANSWER) for name in theirs.classes], dtype=np.int64)
         # By the name of its data, or by what an experiment calls it.
         names = dict.fromkeys([ours.name, str(ours.recipe.get("name"))])
         by_name = [pair for name in names for pair in self._same_by_workload.get(name, ())]
         for foreign, own in (*self._same, *by_name):
             known[class_number(theirs, foreign, "same")] = class_number(ours, own, "same")
         return known
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2
-
-
-def _index(classes: Sequence[str], name: str) -> int:
-    return classes.index(name) if name in classes else NO_ANSWER

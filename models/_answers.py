@@ -12,6 +12,12 @@ from farm.errors import ComponentFailure, ParameterError
 
 LOGITS = "logits"
 KINDS = (LOGITS, BOX)
+NO_LOGITS = "it gives boxes alone"
+NO_BOXES = "it gives classes alone; take a model that says where, too, such as what-and-where"
+NO_SPREAD = (
+    "it gives one box of an image; take a mean of several: a variant of what-and-where with dropout, "
+    "mc-dropout or ensemble"
+)
 
 
 def check_gives(gives: Sequence[str]) -> tuple[str, ...]:
@@ -26,6 +32,18 @@ def check_gives(gives: Sequence[str]) -> tuple[str, ...]:
     if not given or len(set(given)) < len(given) or not set(given) <= set(KINDS):
         raise ParameterError(f"gives is {list(given)!r}; expected [logits], [box], or [logits, box]")
     return given
+
+
+def why_lacking(gives: Sequence[str]) -> dict[str, str]:
+    """Say by the tags of needs why a module that gives these does not give more.
+
+    Examples
+    --------
+    >>> sorted(why_lacking(["box"])), sorted(why_lacking(["logits"]))
+    (['box_spread', 'gradients', 'head', 'logits'], ['box_spread', 'boxes'])
+    """
+    why = {"box_spread": NO_SPREAD} if BOX in gives else {"boxes": NO_BOXES, "box_spread": NO_BOXES}
+    return why if LOGITS in gives else why | dict.fromkeys(("logits", "gradients", "head"), NO_LOGITS)
 
 
 def named_answers(found: Any, gives: Sequence[str], classifier: str) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from farm.api import (
+    ALL_MEMBERS,
     BOX,
     EAGER,
     SPREAD_DDOF,
@@ -42,7 +43,7 @@ NO_SINGLE_PASS = "its answer is a mean, which no single pass gives; take the mod
 class AveragedClassifier(Classifier, ABC):
     """Several classifiers' mean probabilities; `members` are the first of those that it is the mean of."""
 
-    capabilities = Capabilities(members=True)
+    capabilities = Capabilities(members=True, averaged=True)
     lacks: Mapping[str, str] = dict.fromkeys(("logits", "layers", "gradients", "head"), NO_SINGLE_PASS)
     engine = Engine(EAGER, EAGER)
     number: ClassVar[str]
@@ -53,9 +54,13 @@ class AveragedClassifier(Classifier, ABC):
     def __init__(self, name: str, parts: Sequence[Classifier], size: int) -> None:
         self.name, self.classes = name, parts[0].classes
         self._parts, self._size = parts, size
-        if parts[0].capabilities.boxes:
-            self.capabilities = replace(self.capabilities, boxes=True)
-            self.notes = {SPREAD_DDOF: DDOF} if size > DDOF else {}
+        boxes, several = parts[0].capabilities.boxes, size > DDOF
+        self.capabilities = replace(self.capabilities, boxes=boxes, box_spread=boxes and several)
+        if boxes and several:
+            self.notes = {SPREAD_DDOF: DDOF}
+        few = {} if several else {"box_spread": f"there is one alone; set its {self.number} to 2 or more"}
+        own = {tag: why for tag, why in parts[0].lacks.items() if tag == "boxes"}
+        self.lacks = {**self.lacks, **few, **own}
 
     @abstractmethod
     def _every(self, images: Images, ids: StrArray | None) -> Passes:
@@ -98,7 +103,7 @@ class AveragedClassifier(Classifier, ABC):
     def resolve(self, needs: Needs, who: str) -> None:
         """Raise where this classifier lacks what is needed, or has fewer members than that."""
         super().resolve(needs, who)
-        if needs.members > self._size:
+        if self._size < needs.members < ALL_MEMBERS:
             raise RequirementError(
                 f"{who} needs {needs.members} members, and classifier '{self.name}' has {self._size}; "
                 f"expected at most {self._size}: ask for fewer, or set its {self.number} to {needs.members}"
@@ -178,7 +183,8 @@ class McDropout(ModelSource):
         """Train the network, or find it in the cache, or load the user's own."""
         if self.trained_here:  # a network that will not do is not trained first
             self.untrained(workload, context)
-        return self._around(self._of.classifier(workload, context))
+        own = replace(context, cache=context.cache.for_model(self._of))
+        return self._around(self._of.classifier(workload, own))
 
     def untrained(self, workload: Workload, context: Context) -> Classifier | None:
         """Make it of the network as far as no training is needed."""
@@ -223,12 +229,7 @@ class Ensemble(ModelSource):
 
     def __init__(self, *, of: str | Mapping[str, Any], size: int = 5) -> None:
         check_number("size", size, low=2, whole=True)
-        self._of, self._count = _inner(of), size
-        if not self._of.trained_here:
-            raise ParameterError(
-                f"of is '{self._of.name}', which brings its weights along, so that all would be the same; "
-                "expected a model that is trained here, such as cnn"
-            )
+        self._of, self._count = recipe_of_members(of), size
 
     def trainings(self) -> Sequence[ModelSource]:
         """Return the recipe as often as a network is trained by it."""
@@ -257,8 +258,28 @@ class Ensemble(ModelSource):
         return EnsembleClassifier(self.name, networks, self._count)
 
     def _contexts(self, context: Context) -> list[Context]:
-        seeds = [derived_seed(context.seed, "member", i + 1) for i in range(self._count)]
-        return [replace(context, seed=seed) for seed in seeds]
+        return [context_of_member(context, self._of, i + 1) for i in range(self._count)]
+
+
+def recipe_of_members(of: str | Mapping[str, Any]) -> ModelSource:
+    """Make the recipe that several networks are trained by; one that trains none is refused."""
+    recipe = _inner(of)
+    if not recipe.trained_here:
+        raise ParameterError(
+            f"of is '{recipe.name}', which brings its weights along, so that all would be the same; "
+            "expected a model that is trained here, such as cnn"
+        )
+    return recipe
+
+
+def context_of_member(context: Context, of: ModelSource, number: int) -> Context:
+    """Return what a network is trained with that is called by a number, from 1.
+
+    Its random numbers are its own. In its key is nothing of who asks for it, so that whoever does finds it.
+    """
+    return replace(
+        context, seed=derived_seed(context.seed, "member", number), cache=context.cache.for_model(of)
+    )
 
 
 def _inner(of: str | Mapping[str, Any]) -> ModelSource:

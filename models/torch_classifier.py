@@ -13,13 +13,12 @@ from torch.nn import functional as F
 
 from farm.api import BOX, LAST_HIDDEN, Capabilities, Head, Images, State, StrArray
 from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError, suggestion
-from models._answers import LOGITS, check_gives, named_answers
+from models._answers import LOGITS, NO_LOGITS, check_gives, named_answers, why_lacking
 from models._network import NetworkClassifier, Passes
 from models._passes import DropoutPasses, dropouts
 from models.engines import Unfit
 
 MEMBERS_SEED = "members.seed"
-NO_LOGITS = "it gives boxes alone"
 NO_DROPOUT = "it has no torch.nn.Dropout with p above 0; take one that has, such as vgg-small"
 
 
@@ -124,9 +123,9 @@ class TorchClassifier(NetworkClassifier):
             head=shown,
             boxes=BOX in self._gives,
         )
+        self.lacks = why_lacking(self._gives)
         if not sure:
             self.notes = {"classes": f"{NO_LOGITS}: all classes are as likely"}
-            self.lacks = dict.fromkeys(("logits", "gradients", "head"), NO_LOGITS)
         if not self._dropouts:
             self.lacks = {**self.lacks, "members": NO_DROPOUT}
 

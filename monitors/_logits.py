@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from farm.api import Features, FitData, FloatArray, Needs, Observation, Peak, State, peak
+from farm.api import Features, FloatArray, Needs, Observation, Peak, peak
 from monitors._reasons import ToldByOutputs
-from monitors.free_energy import logits_of, peak_of
+from monitors._unlearned import Unlearned
+from monitors.free_energy import logits_of, peak_of_softmax
 
 
-class LogitMonitor(ToldByOutputs):
+class LogitMonitor(Unlearned, ToldByOutputs):
     """Base of monitors whose score is a formula over the logits. A subclass writes `of`."""
 
     @property
@@ -21,19 +22,17 @@ class LogitMonitor(ToldByOutputs):
     def of(self, logits: FloatArray) -> FloatArray:
         """Return the score of each row of logits."""
 
-    def _fit(self, data: FitData) -> State:
-        del data  # nothing to learn
-        return {}
-
-    def _load(self, state: State) -> None:
-        del state
-
     def _score(self, observation: Observation) -> Features:
         return self.of(logits_of(observation))
 
 
 class PeakMonitor(LogitMonitor):
-    """Base of those that look at the logits from the greatest. A subclass writes `of_peak`."""
+    """Base of those that look at the softmax, which a black box has too. A subclass writes `of_peak`."""
+
+    @property
+    def needs(self) -> Needs:
+        """Nothing: without logits it takes probabilities, of which the smallest are rounded."""
+        return Needs()
 
     @abstractmethod
     def of_peak(self, seen: Peak) -> FloatArray:
@@ -44,4 +43,4 @@ class PeakMonitor(LogitMonitor):
         return self.of_peak(peak(logits))
 
     def _score(self, observation: Observation) -> Features:
-        return self.of_peak(peak_of(observation))
+        return self.of_peak(peak_of_softmax(observation))

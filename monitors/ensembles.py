@@ -18,14 +18,15 @@ from farm.api import (
     OwnNetwork,
     State,
     check_number,
-    peak,
 )
 from farm.errors import RequirementError
 from monitors._networks import classifiers_in, packed, training_notes
+from monitors._unlearned import Unlearned
+from monitors.free_energy import peak_of_probabilities
 from monitors.logit_scores import entropy_of
 
 
-class McDropout(Monitor):
+class McDropout(Unlearned):
     """The entropy of the mean of several passes, each with other neurons dropped at random.
 
     Parameters
@@ -50,21 +51,11 @@ class McDropout(Monitor):
         """As many members."""
         return Needs(members=self._passes)
 
-    def _fit(self, data: FitData) -> State:
-        del data  # nothing to learn
-        return {}
-
-    def _load(self, state: State) -> None:
-        del state
-
     def _score(self, observation: Observation) -> Features:
-        if observation.members is None:
-            raise RequirementError("members were not observed; declare them in the monitor's needs")
-        return entropy_of_mean(observation.members)
+        return entropy_of_mean(members_of(observation))
 
     def _explain(self, observation: Observation) -> Explanation:
-        assert observation.members is not None
-        return told_of_mean(observation.members, self.classifier.classes, "passes")
+        return told_of_mean(members_of(observation), self.classifier.classes, "passes")
 
 
 class DeepEnsemble(Monitor):
@@ -120,6 +111,13 @@ class DeepEnsemble(Monitor):
         return training_notes(self.state)
 
 
+def members_of(observation: Observation) -> FloatArray:
+    """Return what was observed of members; raise where nobody asked for them."""
+    if observation.members is None:
+        raise RequirementError("members were not observed; declare them in the monitor's needs")
+    return observation.members
+
+
 def told_of_mean(members: FloatArray, classes: Sequence[str], what: str) -> Explanation:
     """Say of one instance which class is the likeliest on average, and how many members agree."""
     mean = members[:, 0].mean(axis=0)
@@ -139,5 +137,4 @@ def entropy_of_mean(members: FloatArray) -> FloatArray:
     >>> entropy_of_mean(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])).round(4)
     array([0.6931])
     """
-    with np.errstate(divide="ignore"):  # the logarithm of no probability at all adds nothing
-        return entropy_of(peak(np.log(members.mean(axis=0, dtype=np.float64))))
+    return entropy_of(peak_of_probabilities(members.mean(axis=0, dtype=np.float64)))

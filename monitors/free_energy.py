@@ -16,6 +16,25 @@ def peak_of(observation: Observation) -> Peak:
     return observation.once(peak, observation.logits)
 
 
+def peak_of_softmax(observation: Observation) -> Peak:
+    """Look at what softmax is made of: logits, or where there are none the probabilities' logarithms."""
+    if observation.logits is not None:
+        return peak_of(observation)
+    return observation.once(peak_of_probabilities, observation.probabilities)
+
+
+def peak_of_probabilities(probabilities: FloatArray) -> Peak:
+    """Look at rows of probabilities as at the logits that they are the softmax of.
+
+    Examples
+    --------
+    >>> peak_of_probabilities(np.array([[0.5, 0.5, 0.0]])).softmax()[0].tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    with np.errstate(divide="ignore"):  # of no probability at all it is minus infinity
+        return peak(np.log(np.maximum(probabilities, 0.0, dtype=np.float64)))
+
+
 def log_sum_exp(logits: NDArray[np.floating]) -> FloatArray:
     """Return log(sum(exp(logits))) a row, in float64: the more evidence for any class, the greater.
 

@@ -7,18 +7,16 @@ import numpy as np
 from farm.api import (
     LAST_HIDDEN,
     Features,
-    FitData,
     FloatArray,
-    Monitor,
     Needs,
     Observation,
-    State,
     check_number,
 )
+from monitors._unlearned import Unlearned
 from monitors.free_energy import logits_of
 
 
-class GradNorm(Monitor):
+class GradNorm(Unlearned):
     """The size of the gradient that would make the prediction uniform, negated: familiar instances pull more.
 
     The gradient is that of the Kullback-Leibler divergence from the uniform distribution to the softmax, with
@@ -51,13 +49,6 @@ class GradNorm(Monitor):
     def needs(self) -> Needs:
         """What enters the last layer, what leaves it, and that it is linear."""
         return Needs(layers=(LAST_HIDDEN,), logits=True, head=True)
-
-    def _fit(self, data: FitData) -> State:
-        del data  # nothing to learn
-        return {}
-
-    def _load(self, state: State) -> None:
-        del state
 
     def _score(self, observation: Observation) -> Features:
         return self.of(observation.features(LAST_HIDDEN), logits_of(observation))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Features, FitData, FloatArray, Observation, Peak, State, peak
+from farm.api import Features, FloatArray, Observation, Peak, peak
 from monitors._reasons import ToldByOutputs
+from monitors._unlearned import Unlearned
 from monitors.free_energy import peak_of
 
 TINY = np.finfo(np.float64).tiny
 
 
-class MaxSoftmax(ToldByOutputs):
+class MaxSoftmax(Unlearned, ToldByOutputs):
     """The baseline of Hendrycks and Gimpel: distrust what is predicted with little confidence.
 
     The score is the log-odds against the predicted class, log((1 - p) / p). It ranks as 1 - p does, but does
@@ -26,13 +27,6 @@ class MaxSoftmax(ToldByOutputs):
     """
 
     reference = "Hendrycks, Gimpel: A baseline for detecting misclassified and OOD examples, ICLR 2017"
-
-    def _fit(self, data: FitData) -> State:
-        del data  # nothing to learn
-        return {}
-
-    def _load(self, state: State) -> None:
-        del state
 
     def _score(self, observation: Observation) -> Features:
         if observation.logits is not None:

@@ -14,23 +14,22 @@ import torch
 from farm.api import (
     Explanation,
     Features,
-    FitData,
     FloatArray,
     Images,
     Needs,
     Observation,
-    State,
     check_choice,
     check_number,
 )
 from monitors._reasons import ToldByOutputs
+from monitors._unlearned import Unlearned
 from monitors.free_energy import lead_of, logits_of
 
 FLATTEST = 1e-200
 """A slope below this is none: the boundary it leads to is farther than any image."""
 
 
-class RobustnessRadius(ToldByOutputs):
+class RobustnessRadius(Unlearned, ToldByOutputs):
     """The distance to the nearest image with another prediction, negated: few familiar images are that close.
 
     An estimate. The published method asks a verifier for a distance within which nothing can change, which
@@ -78,13 +77,6 @@ class RobustnessRadius(ToldByOutputs):
     def needs(self) -> Needs:
         """Logits, and gradients back to the image."""
         return Needs(logits=True, gradients=True)
-
-    def _fit(self, data: FitData) -> State:
-        del data  # nothing to learn
-        return {}
-
-    def _load(self, state: State) -> None:
-        del state
 
     def _score(self, observation: Observation) -> Features:
         images, logits = observation.images, logits_of(observation)

@@ -19,6 +19,7 @@ from farm.api.arrays import (
 from farm.api.boxes import BOX, BOX_SPREAD, SPREAD_DDOF
 from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold, half_way
 from farm.api.classifier import (
+    ALL_MEMBERS,
     Capabilities,
     Classifier,
     FunctionClassifier,
@@ -103,6 +104,7 @@ from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, 
 from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
 
 __all__ = [
+    "ALL_MEMBERS",
     "AUTO",
     "BOX",
     "BOX_SPREAD",

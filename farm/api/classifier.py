@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,27 +45,44 @@ from farm.errors import (
 if TYPE_CHECKING:
     from torch import Tensor
 
+ALL_MEMBERS = sys.maxsize
+"""All that the classifier's answer is the mean of: the most that can be asked for, as a slice takes all."""
+TAGS = {
+    "logits": "logits",
+    "gradients": "gradients",
+    "head": "head",
+    "members": "members",
+    "boxes": "boxes",
+    "box_spread": "a spread of its boxes",
+}
+"""What needs may ask of a classifier's capabilities, in words."""
+
 
 @dataclass(frozen=True)
 class Capabilities:
     """What a classifier can do beyond giving probabilities; a black box can do none of it.
 
-    With `boxes` its outputs have a `box`, and where its answer is a mean of several also its `box_spread`.
+    With `boxes` its outputs have a `box`, with `box_spread` also that. One that is `averaged` has an answer
+    that is the mean of its members.
     """
 
     logits: bool = False
     layers: tuple[str, ...] = ()
     gradients: bool = False
     members: bool = False
+    averaged: bool = False
     head: bool = False
     boxes: bool = False
+    box_spread: bool = False
 
 
 @dataclass(frozen=True)
 class Needs:
     """What a monitor must be given. Checked against the classifier before anything is fitted.
 
-    `head` is the last linear layer's weights, which turn the layer `last-hidden` into logits.
+    `head` is the last linear layer's weights, which turn the layer `last-hidden` into logits. `members` are
+    so many passes or networks, or `ALL_MEMBERS`. `boxes` and `box_spread` are outputs: where the object is,
+    and how surely.
     `networks` are networks of the monitor's own, `outliers` asks for a named validation fault, and
     `order` says that scores depend on what came before, so that tracks must not be split or reordered.
     Images need no tag: every observation has them.
@@ -80,6 +98,8 @@ class Needs:
     gradients: bool = False
     head: bool = False
     members: int = 0
+    boxes: bool = False
+    box_spread: bool = False
     networks: tuple[OwnNetwork, ...] = ()
     outliers: bool = False
     order: bool = False
@@ -316,12 +336,17 @@ class Classifier(ABC):
                     f"{who} needs the layer '{layer}', which classifier '{self.name}' does not have: "
                     f"{hint or suggestion(layer, can.layers)}"
                 )
-        for tag in ("logits", "gradients", "head", "members"):
+        for tag, what in TAGS.items():
             if getattr(needs, tag) and not getattr(can, tag):
                 hint = f": {lacks[tag]}" if tag in lacks else ""
                 raise RequirementError(
-                    f"{who} needs {tag}, which classifier '{self.name}' does not give{hint}"
+                    f"{who} needs {what}, which classifier '{self.name}' does not give{hint}"
                 )
+        if needs.members == ALL_MEMBERS and not can.averaged:
+            raise RequirementError(
+                f"{who} needs all members of a mean, and classifier '{self.name}' gives no mean, but as many "
+                "members as it is asked for; ask for a number of them, or take mc-dropout of it"
+            )
 
 
 class FunctionClassifier(Classifier):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import JSON, State
+from farm.api.component import Component
 from farm.api.files import check_regular
 from farm.errors import DataError
 
@@ -41,6 +42,10 @@ class Cache(Protocol):
         """
         ...
 
+    def for_model(self, model: Component) -> Cache:
+        """Return the cache as another model has it, which this component makes a part of its own by."""
+        ...
+
 
 class NoCache:
     """Keeps nothing: the default wherever a `Cache` is taken."""
@@ -65,6 +70,10 @@ class NoCache:
             at += len(block)
         made.flags.writeable = False
         return made
+
+    def for_model(self, model: Component) -> NoCache:  # noqa: ARG002
+        """Return itself."""
+        return self
 
 
 class Progress(Protocol):

@@ -146,9 +146,10 @@ def _print_description(record: dict[str, Any], parameters: Sequence[dict[str, An
 def _needs(cls: type[api.Monitor]) -> dict[str, Any] | None:
     """Return what a monitor needs with its default parameters; None where it cannot be made with these."""
     try:
-        return asdict(cls().needs)
+        needs = asdict(cls().needs)
     except Exception:  # noqa: BLE001 - whatever it wants to be made, it is described all the same
         return None
+    return needs | {"members": "all"} if needs["members"] == api.ALL_MEMBERS else needs
 
 
 def _told(needs: dict[str, Any] | None) -> str:
@@ -161,6 +162,8 @@ def _told(needs: dict[str, Any] | None) -> str:
         "gradients": "gradients back to the image",
         "head": "the last linear layer's weights",
         "members": f"{needs['members']} passes or networks",
+        "boxes": "boxes",
+        "box_spread": "the boxes' spread",
         "networks": f"networks of its own: {', '.join(networks)}",
         "outliers": "outliers (validation_fault)",
         "order": "the stream's order",

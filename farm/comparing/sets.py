@@ -112,7 +112,7 @@ def judged_runs(
 def sets_of(runs: Sequence[JudgedRun], *, recorded: bool = True) -> list[BenchmarkSet]:
     """Sort the groups of runs that were judged into sets; records, which take time, can be left out."""
     sets: dict[BenchmarkSet, BenchmarkSet] = {}
-    categories = _categories(runs)
+    categories, several = _categories(runs), _of_several_categories(runs)
     for run, workload, classifier in zip(
         runs, names(runs, "workload"), names(runs, "classifier"), strict=True
     ):
@@ -125,6 +125,8 @@ def sets_of(runs: Sequence[JudgedRun], *, recorded: bool = True) -> list[Benchma
                 faultload, category, severity = words
                 if category == NO_CATEGORY:
                     category = categories.get(part.group.faultload, NO_CATEGORY)
+                if part.group.faultload in several:
+                    faultload = f"{faultload} ({category})"
                 made = BenchmarkSet(workload, classifier, faultload, category, severity)
                 found = sets.setdefault(made, made)
                 if recorded:
@@ -183,6 +185,16 @@ def _categories(runs: Sequence[JudgedRun]) -> dict[str | None, str]:
     """Return the categories of named faults as far as any run tells: a log that lacks one has another's."""
     groups = [part.group for run in runs for part in run.parts]
     return {group.faultload: group.category for group in groups if group.faultload and group.category}
+
+
+def _of_several_categories(runs: Sequence[JudgedRun]) -> set[str | None]:
+    """Return the faults whose instances are of several categories in one run, as with mapped classes."""
+    found: set[str | None] = set()
+    for run in runs:
+        groups = [part.group for part in run.parts if part.name == "all" and part.group.category]
+        kinds = [fault for fault, _ in {(group.faultload, group.category) for group in groups}]
+        found |= {fault for fault in kinds if kinds.count(fault) > 1}
+    return found
 
 
 def _is_of(record: Mapping[str, Any], group: Group) -> bool:

@@ -75,6 +75,10 @@ class ComponentCache:
             return NoCache().mapped(kind, key, shape, dtype, blocks)
         return self._cache.mapped(kind, whole, shape, dtype, blocks)
 
+    def for_model(self, model: Component) -> ComponentCache:
+        """Return the cache in whose keys is that model alone, on the same data."""
+        return ComponentCache("model", model, self._context, self._cache, self._data)
+
     def _key(self, key: Mapping[str, JSON]) -> dict[str, JSON] | None:
         try:
             identity = loaded_identity(self._kind, self._component, self._made_by)

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from farm.api import (
+    BOX,
+    BOX_SPREAD,
     LAST_HIDDEN,
     ArrayImages,
     Capabilities,
@@ -213,9 +215,14 @@ class FakeClassifier(Classifier):
         name: str = "fake-classifier",
     ) -> None:
         self.name, self.classes = name, tuple(classes)
-        self.capabilities = Capabilities(logits=logits is not None, layers=tuple(layers or ()))
         self._probabilities, self._layers, self._logits = probabilities, dict(layers or {}), logits
         self._outputs = dict(outputs or {})
+        self.capabilities = Capabilities(
+            logits=logits is not None,
+            layers=tuple(self._layers),
+            boxes=BOX in self._outputs,
+            box_spread=BOX_SPREAD in self._outputs,
+        )
         self.calls = 0
         """How many batches it was asked about."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from farm.api import Monitor
+from farm.api import ALL_MEMBERS, Monitor
 from farm.errors import pass_on_ctrl_c
 from farm.store.threads import limited_threads
 from farm.testing import (
@@ -45,8 +45,8 @@ def check_monitor(
         A monitor, its class, its name (registered, or `module:Class`), or a mapping with its name and
         parameters. It need not be fitted, and stays as it is: the rules make others with the same parameters.
     system
-        What it is tried on; where not given digits and a small LeNet, or for a monitor that needs members a
-        network with dropout.
+        What it is tried on; where not given digits and a small LeNet, for a monitor that needs members a
+        network with dropout, and for one that needs all members of a mean, or boxes, a mean that gives them.
     expected_failures
         Rules that are known to be broken, with the reason. One that is not broken any more is a failure.
     raise_on_failure
@@ -84,7 +84,7 @@ def check_monitors(
     for announced in expected.values():
         check_announced(announced, RULES)
     elsewhere = Elsewhere()
-    trials = [Trial(monitor, system or _system_for(monitor), elsewhere) for monitor in monitors]
+    trials = [Trial(monitor, system or system_for(monitor), elsewhere) for monitor in monitors]
     # Scores depend on the number of threads; the new process has one as well.
     with limited_threads(1):
         return [
@@ -93,11 +93,12 @@ def check_monitors(
         ]
 
 
-def _system_for(monitor: Monitor) -> SmallSystem:
+def system_for(monitor: Monitor) -> SmallSystem:
     """Return the small system that has what a monitor needs, as far as that can be told."""
     try:
-        members = monitor.needs.members > 0
+        needs = monitor.needs
+        spread = needs.boxes or needs.box_spread or needs.members == ALL_MEMBERS
+        return small_system(members=needs.members > 0, spread=spread)
     except BaseException as error:  # noqa: BLE001 - what it needs is a rule's own matter
         pass_on_ctrl_c(error)
-        members = False
-    return small_system(members=members)
+        return small_system()

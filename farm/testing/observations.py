@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api import Observation, read_only
+from farm.api import BOX, BOX_SPREAD, Needs, Observation, RawOutputs, read_only
 
 Array = NDArray[Any]
+T = TypeVar("T", Observation, RawOutputs)
 ONE_AN_INSTANCE = ("ids", "images", "probabilities", "predicted", "confidence", "logits", "track")
 HIDDEN = ("logits",)
 NUMBERS = ("images", "probabilities", "confidence", *HIDDEN)
@@ -44,6 +45,13 @@ def arrays_of(observation: Observation) -> dict[str, Array]:
 def renamed(observation: Observation, ids: Sequence[str], track: Sequence[str]) -> Observation:
     """Return the instances and their tracks other names."""
     return replace(observation, ids=read_only(np.array(ids)), track=read_only(np.array(track)))
+
+
+def declared(seen: T, needs: Needs) -> T:
+    """Return an observation, or raw outputs, without logits and boxes that needs do not name."""
+    shown = {BOX: needs.boxes or needs.box_spread, BOX_SPREAD: needs.box_spread}
+    outputs = {name: values for name, values in seen.outputs.items() if shown.get(name, True)}
+    return replace(seen, logits=seen.logits if needs.logits else None, outputs=outputs)
 
 
 def filled(observation: Observation, value: float, names: Sequence[str] = HIDDEN) -> Observation:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from farm.api import (
+    ALL_MEMBERS,
     CalibrationRule,
     Capabilities,
     Classifier,
@@ -18,7 +18,7 @@ from farm.api import (
     StrArray,
 )
 from farm.errors import FarmError, RequirementError
-from farm.testing.observations import fresh
+from farm.testing.observations import declared, fresh
 from farm.testing.rules import Breach, NothingToTry, rule
 from farm.testing.rules_declared import needs_known_before_fit
 from farm.testing.trial import SEED, Trial, copied
@@ -58,11 +58,10 @@ def needs_all_declared(trial: Trial) -> None:
     for name in sorted(trial.first.asked_for):
         if not getattr(needs, name):
             raise Breach(f"the fit reads the data's '{name}', which its needs do not declare")
-    bare, hide = Bare(copied(trial.system.classifier), needs), not needs.logits
-    sample = trial.observed.sample
+    bare = Bare(copied(trial.system.classifier), needs)
     try:
-        fitted = trial.fit(data=trial.lent(hide_logits=hide), classifier=bare)
-        trial.score(fitted, replace(sample, logits=None) if hide else sample)
+        fitted = trial.fit(data=trial.lent(declared_alone=True), classifier=bare)
+        trial.score(fitted, declared(trial.observed.sample, needs))
     except FarmError as error:
         raise Breach(f"with no more than it declares: {error}") from None
 
@@ -145,14 +144,17 @@ class Bare(Classifier):
     """A classifier that can do what certain needs ask for, and nothing else."""
 
     def __init__(self, inner: Classifier, needs: Needs) -> None:
-        self._inner, self._logits = inner, needs.logits
+        self._inner, self._needs = inner, needs
         self.name, self.classes, self.recipe = inner.name, inner.classes, inner.recipe
         self.capabilities = Capabilities(
             logits=needs.logits,
             layers=needs.layers,
             gradients=needs.gradients,
             members=bool(needs.members),
+            averaged=needs.members == ALL_MEMBERS,
             head=needs.head,
+            boxes=needs.boxes,
+            box_spread=needs.box_spread,
         )
 
     @property
@@ -186,5 +188,4 @@ class Bare(Classifier):
     ) -> RawOutputs:
         if undeclared := set(layers) - set(self.capabilities.layers):
             raise RequirementError(f"it reads the layer '{min(undeclared)}'; expected it in its needs")
-        raw = self._inner._forward_of(images, ids, layers, members)
-        return raw if self._logits else replace(raw, logits=None)
+        return declared(self._inner._forward_of(images, ids, layers, members), self._needs)

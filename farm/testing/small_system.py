@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 WORKLOAD: Mapping[str, Any] = {"name": "digits", "size": 16, "channels": 1}
 CLASSIFIER: Mapping[str, Any] = {"name": "lenet", "epochs": 4}
 WITH_MEMBERS: Mapping[str, Any] = {"name": "vgg-small", "epochs": 3}
+BOXES: Mapping[str, Any] = {"name": "farm.testing.fake_boxes:BoxSource"}
+WITH_SPREAD: Mapping[str, Any] = {"name": "what-and-where", "variant": "head", "dropout": 0.2, "passes": 8}
 OUTLIERS: Mapping[str, Any] = {"name": "novelty", "workload": "noise-uniform", "split": "train"}
 """What networks learn to tell from the workload's images."""
 FAMILIAR = 200
@@ -157,8 +159,14 @@ class SmallSystem:
 
 
 @cache
-def small_system(*, members: bool = False) -> SmallSystem:
-    """Return the one that checks take where they are given none; with a network that gives `members`."""
+def small_system(*, members: bool = False, spread: bool = False) -> SmallSystem:
+    """Return the one that checks take where they are given none.
+
+    With `members` its network gives as many as it is asked for. With `spread` its answer is a mean of all its
+    members, and tells where the object is, and how surely.
+    """
+    if spread:
+        return SmallSystem(workload=BOXES, classifier=WITH_SPREAD)
     return SmallSystem(classifier=WITH_MEMBERS) if members else SmallSystem()
 
 

@@ -7,7 +7,7 @@ import gc
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
@@ -31,7 +31,7 @@ from farm.api.observation import ViewedData
 from farm.registry import Kind
 from farm.run.fitting import Material
 from farm.run.networks import OwnNetworks
-from farm.testing.observations import batches, fresh
+from farm.testing.observations import batches, declared, fresh
 from farm.testing.small_system import Observed, SmallSystem
 from farm.testing.surroundings import Seen, chance, watched
 
@@ -149,8 +149,8 @@ class Trial(ComponentTrial[Monitor]):
         """What there is to fit it on and to score."""
         return self.system.observed(self.needs)
 
-    def lent(self, *, hide_logits: bool = False) -> LentData:
-        """Return what it is fitted on, as an object of its own."""
+    def lent(self, *, declared_alone: bool = False) -> LentData:
+        """Return what it is fitted on, as an object of its own; all of it, or what it declares to need."""
         seen, workload = self.observed, self.system.workload
         noise = [fresh(seen.strange["noise"])]
         networks = OwnNetworks(self.needs.networks, self.system.network)
@@ -158,7 +158,7 @@ class Trial(ComponentTrial[Monitor]):
 
         def own(observation: Observation) -> Observation:
             shown = fresh(observation)
-            return replace(shown, logits=None) if hide_logits else shown
+            return declared(shown, self.needs) if declared_alone else shown
 
         return LentData(material, own)
 

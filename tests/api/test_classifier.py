@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from farm.api import Capabilities, Classifier, FunctionClassifier, Needs, RawOutputs
+from farm.api import ALL_MEMBERS, Capabilities, Classifier, FunctionClassifier, Needs, RawOutputs
 from farm.errors import ComponentFailure, DataError, RequirementError
 from farm.testing.fakes import FakeClassifier
 from tests.wording import refused
@@ -172,6 +172,39 @@ def test_a_classifier_that_skips_a_layer_it_was_asked_for_fails_by_name():
 
     with refused(ComponentFailure):
         Forgetful().observe(IMAGES, ["fc"])
+
+
+@pytest.mark.parametrize("tag", ["boxes", "box_spread"])
+def test_what_it_says_where_and_how_surely_is_a_tag(tag):
+    outputs = {name: lambda images: np.ones((len(images), 4)) for name in ("box", "box_spread")}
+    needs = Needs(**{tag: True})
+    for given in ((), ("box",), ("box", "box_spread")):
+        made = FakeClassifier(
+            lambda images: np.full((len(images), 2), 0.5),
+            CLASSES,
+            outputs={name: outputs[name] for name in given},
+        )
+        if {"boxes": "box"}.get(tag, tag) in given:
+            made.resolve(needs, "monitor 'm'")
+            continue
+        made.lacks = {tag: "it was told not to"}
+        with refused(RequirementError):
+            made.resolve(needs, "monitor 'm'")
+
+
+def test_all_members_are_those_of_a_mean():
+    made = answering([[1, 0]] * 3)
+    for capabilities, found in (
+        (Capabilities(), "does not give"),
+        (Capabilities(members=True), "gives no mean"),
+        (Capabilities(members=True, averaged=True), None),
+    ):
+        made.capabilities = capabilities
+        if found is None:
+            made.resolve(Needs(members=ALL_MEMBERS), "monitor 'm'")
+        else:
+            with pytest.raises(RequirementError, match=found):
+                made.resolve(Needs(members=ALL_MEMBERS), "monitor 'm'")
 
 
 def test_observations_cannot_be_written_to_and_the_callers_arrays_can():

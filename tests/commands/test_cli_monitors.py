@@ -271,6 +271,10 @@ def test_describe_tells_what_a_monitor_needs(capsys) -> None:
         "fdbd": "the layer 'last-hidden', logits, the last linear layer's weights",
         "odin": "logits, gradients back to the image",
         "never": "nothing beyond images and probabilities",
+        "entropy": "nothing beyond images and probabilities",
+        "mc-dropout": "7 passes or networks",
+        "mutual-information": "all passes or networks",
+        "box-spread": "boxes, the boxes' spread",
         "flicker": "the stream's order",
         "vote": "depends on its parameters",
     }.items():
@@ -280,6 +284,8 @@ def test_describe_tells_what_a_monitor_needs(capsys) -> None:
     needs = json.loads(capsys.readouterr().out)["needs"]
     assert needs["gradients"] is True
     assert needs["layers"] == []
+    assert main(["describe", "monitor", "mutual-information", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["needs"]["members"] == "all"
     assert main(["describe", "monitor", "vote", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["needs"] is None
     assert main(["describe", "faultload", "novelty", "--format", "json"]) == 0

@@ -142,6 +142,18 @@ def test_a_run_without_faults_is_a_set_of_its_own():
     same_text(one.cell(measured("specific.fnr"), "good").reason)
 
 
+def test_a_fault_of_several_categories_in_a_run_is_a_set_for_each():
+    mapped = ("shift", *NOVEL[1:])
+    runs = [make_run(seed, faults=[NOVEL, mapped, FOG]) for seed in range(2)]
+    sets = benchmark_sets([*runs, make_run(2, faults=[mapped])])  # a run in which nothing is novel
+    assert [(one.name, one.category, len(one.streams), len(one.records)) for one in sets] == [
+        ("btsc (novelty) on signs with lenet", "novelty", 2, 2),
+        ("btsc (shift) on signs with lenet", "shift", 3, 3),
+        ("fog 5 on signs with lenet", "shift", 2, 2),
+    ]
+    assert all(int(stream.is_ood.sum()) == 120 for one in sets for stream in one.streams)
+
+
 def test_faults_without_a_name_are_not_no_fault():
     run = make_run(faults=[FOG])
     instances = run.instances.drop(columns=["faultload", "category", "severity"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from farm import registry
 from farm.api import NO_ANSWER, Context, FaultContext, NoCache, OODImages
@@ -209,6 +211,131 @@ def test_images_arrive_in_the_stream_as_they_are(ours):
     assert set(batch.labels[batch.is_ood]) == {NO_ANSWER}
     assert set(batch.workload[batch.is_ood]) == {"theirs"}
     assert not set(rows) & set(of_class(other, "birch"))
+
+
+# Images under some conditions ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def abroad():
+    """Return images in four kinds of weather, of which one has no name, on one or two lanes."""
+    made = theirs("elm", "birch")
+    n = np.arange(len(made.test))
+    conditions = {
+        "weather": np.array(["clear", "snow", "fog", ""])[n % 4],
+        "lanes": np.array([1.0, 2.0, 2.5, np.nan])[n // 4 % 4],
+        "zone": np.array(["30", "50"])[n // 16 % 2],
+    }
+    return dataclasses.replace(made, test=dataclasses.replace(made.test, conditions=conditions))
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ({"weather": "snow"}, lambda n: n % 4 == 1),
+        ({"weather": ["snow", "fog"]}, lambda n: np.isin(n % 4, [1, 2])),
+        ({"weather": ""}, lambda n: n % 4 == 3),
+        ({"lanes": 2}, lambda n: n // 4 % 4 == 1),
+        ({"lanes": ["1", 2.5]}, lambda n: np.isin(n // 4 % 4, [0, 2])),
+        ({"zone": 30}, lambda n: n // 16 % 2 == 0),
+        ({"zone": 50.0}, lambda n: n // 16 % 2 == 1),
+        ({"weather": ["fog"], "lanes": [1, 2]}, lambda n: (n % 4 == 2) & np.isin(n // 4 % 4, [0, 1])),
+    ],
+)
+def test_only_images_under_the_conditions_are_taken(ours, abroad, where, kept):
+    rows = np.flatnonzero(kept(np.arange(len(abroad.test))))
+    _, targets = prepare(ours, abroad, shared="map", where=where)
+    assert targets.split.ids[targets.indices].tolist() == abroad.test.ids[rows].tolist()
+    assert targets.labels.tolist() == np.where(abroad.test.labels[rows] == 1, 1, NO_ANSWER).tolist()
+    left_out = len(abroad.test) - len(rows)
+    assert (targets.notes["left_out_by_where"], targets.notes["left_out"]) == (left_out, left_out)
+    assert json.loads(json.dumps(targets.notes["where"])) == {
+        name: values if isinstance(values, list) else [values] for name, values in where.items()
+    }
+
+
+def test_conditions_and_shared_classes_are_left_out_together(ours, abroad):
+    _, targets = prepare(ours, abroad, where={"weather": "snow"})
+    snow = np.arange(len(abroad.test)) % 4 == 1
+    rows = np.flatnonzero(snow & (abroad.test.labels == 0))
+    assert targets.split.ids[targets.indices].tolist() == abroad.test.ids[rows].tolist()
+    assert targets.notes["left_out_by_where"] == (~snow).sum()
+    assert targets.notes["left_out"] == len(snow) - len(rows)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"wether": "snow"},
+        {"weather": ["snow", "fogg"]},
+        {"lanes": 3},
+        {"lanes": "two"},
+        {"zone": [30, 70]},
+    ],
+)
+def test_a_condition_or_value_that_no_image_has_is_told_with_a_suggestion(ours, abroad, where):
+    with refused(ParameterError):
+        prepare(ours, abroad, where=where)
+
+
+def test_a_workload_without_conditions_is_told(ours):
+    with refused(ParameterError):
+        prepare(ours, theirs("elm", "fir"), where={"weather": "snow"})
+
+
+def test_conditions_that_no_image_has_together_are_told(ours, abroad):
+    other = dataclasses.replace(abroad.test, conditions={"a": abroad.test.ids, "b": abroad.test.ids})
+    with refused(DataError):
+        prepare(
+            ours,
+            dataclasses.replace(abroad, test=other),
+            where={"a": str(abroad.test.ids[0]), "b": str(abroad.test.ids[1])},
+        )
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {},
+        ["snow"],
+        {"weather": []},
+        {"weather": True},
+        {"weather": [None]},
+        {"weather": {"snow": 1}},
+        {2: "snow"},
+    ],
+)
+def test_what_is_no_condition_is_told(where):
+    with refused(ParameterError):
+        registry.faultload("novelty", workload="theirs", where=where)
+
+
+def test_the_same_data_serve_as_workload_and_as_novelty_where_conditions_differ(tmp_path):
+    """Images that were left out for their conditions may be those that the classifier learned from."""
+    rows = []
+    for i in range(48):
+        pixels = np.random.default_rng(i).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"{i}.png")
+        split = ("train", "train", "validation", "test")[i // 4 % 4]
+        rows.append((f"{i}.png", "elm" if i % 2 else "fir", split, "snow" if i % 4 > 1 else "clear"))
+    clear = ["path,label,split,weather", *(",".join(row) for row in rows if row[3] == "clear")]
+    (tmp_path / "clear.csv").write_text("\n".join(clear))
+    every = ["path,label,weather", *(f"{path},{label},{weather}" for path, label, _, weather in rows)]
+    (tmp_path / "all.csv").write_text("\n".join(every))
+    bed = Testbed(seed=0, cache=NoCache(), folder=tmp_path)
+    clear = bed.workload({"name": "table", "path": "clear.csv"})
+    classifier = bed.classifier(TinyModel(), clear)
+    whole = {"name": "novelty", "workload": {"name": "table", "path": "all.csv"}, "shared": "map"}
+    stream = bed.stream(clear, classifier, {**whole, "where": {"weather": "snow"}}, ood_share=1.0)
+    stream.guard(clear)
+    batch = next(stream.batches(100))
+    assert set(batch.ids) == {f"all/{path}|novelty" for path, *_, weather in rows if weather == "snow"}
+    assert set(batch.category) == {"shift"}
+    with refused(DataError):
+        bed.stream(clear, classifier, whole, ood_share=1.0).guard(clear)
+    with refused(ParameterError):
+        same = {**whole, "workload": {"name": "table", "path": "all.csv", "title": "clear"}}
+        bed.stream(clear, classifier, {**same, "where": {"weather": "snow"}})
 
 
 def test_images_of_another_size_are_brought_to_ours_where_that_is_asked_for(ours):

@@ -93,6 +93,10 @@ def ensemble(folder: Path) -> dict[str, Any]:
     return {"name": "ensemble", "of": cnn(folder), "size": 2}
 
 
+def ensemble_member(folder: Path) -> dict[str, Any]:
+    return {"name": "ensemble-member", "of": cnn(folder), "number": 2}
+
+
 def four_convolutions(folder: Path) -> dict[str, Any]:
     return {"name": "four-convolutions", "epochs": 1, "width": 4}
 
@@ -191,6 +195,7 @@ MAKERS: tuple[Callable[[Path], dict[str, Any]], ...] = (
     cnn,
     mc_dropout,
     ensemble,
+    ensemble_member,
     vgg16,
     resnet50,
     what_and_where,

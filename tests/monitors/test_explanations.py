@@ -39,6 +39,7 @@ EXPLAINED = {
     *("max-softmax", "max-logit", "entropy", "margin", "energy", "gen", "temperature-scaling"),
     *("kl-matching", "openmax", "odin", "robustness-radius", "flicker", "physical-bounds", "vote", "fusion"),
     *("score-svm", "logistic-svm", "openmax-svm", "neighbour-svm", "mc-dropout", "deep-ensemble"),
+    *("mutual-information", "box-spread"),
     *("binary-classifier", "reconstruction", "pixelcnn"),
 }
 NEURON = re.compile(r"(.+)\[(\d+)\]")

@@ -118,8 +118,26 @@ def test_wrong_parameters_are_named(make, wrong: dict[str, float]) -> None:
         make(**wrong)
 
 
-@pytest.mark.parametrize("make", ALL)
+@pytest.mark.parametrize("make", [MaxLogit, Margin, Energy])
 def test_a_black_box_is_refused_before_the_fit(small, make) -> None:
     box = FunctionClassifier(lambda x: np.full((len(x), 10), 0.1), small.workload.classes)
     with refused(RequirementError):
         make().fit(small.material, box)
+
+
+def score_of_black_box(monitor: LogitMonitor, rows: np.ndarray) -> np.ndarray:
+    box = FunctionClassifier(lambda images: rows, [f"class {i}" for i in range(rows.shape[1])])
+    box.resolve(monitor.needs, "it")
+    return monitor.restore({}, box).score(box.observe(np.zeros((len(rows), 1, 16, 16), np.float32)))
+
+
+def test_a_black_box_is_scored_by_its_probabilities() -> None:
+    rows = np.random.default_rng(0).dirichlet(np.full(10, 0.2), 50)
+    expected = [gen(np.log(row).tolist(), 0.1, 10) for row in rows]
+    np.testing.assert_allclose(score_of_black_box(GeneralisedEntropy(), rows), expected, rtol=1e-9)
+    rows[0], rows[1], rows[2, :2] = np.eye(10)[0], 0.1, [0.0, rows[2, :2].sum()]
+    np.testing.assert_allclose(score_of_black_box(Entropy(), rows), stats.entropy(rows, axis=1), rtol=1e-9)
+
+
+def test_what_is_rounded_below_nought_counts_as_nought() -> None:
+    assert score_of_black_box(Entropy(), np.array([[1.0 + 1e-8, -1e-8]])).tolist() == [0.0]

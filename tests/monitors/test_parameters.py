@@ -19,9 +19,9 @@ from farm import registry
 from farm.api import CalibrationRule, Observation, parameters_of
 from farm.errors import ParameterError, RequirementError, UserError
 from farm.store.threads import limited_threads
+from farm.testing.monitor_checks import system_for
 from farm.testing.new_process import Elsewhere
 from farm.testing.observations import joined
-from farm.testing.small_system import small_system
 from farm.testing.trial import Trial
 from tests.monitors.making import TARGETS, make, make_or_skip
 from tests.monitors.own_networks import AnyNetworks
@@ -59,6 +59,7 @@ PATTERNS = {
 }
 OTHER: Mapping[str, Mapping[str, Change]] = {
     "ash": {"quantile": Change(0.5, "scores")},
+    "box-spread": {"unit": Change("pixels", "scores")},
     "callable": {
         "function": Change("tests.monitors.test_parameters:doubt_of_layers", "scores"),
         "fit": Change(
@@ -102,6 +103,7 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
     "knn": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER, "pool": POOL},
     "mahalanobis": {"layer": LAYER, "pool": POOL},
     "mc-dropout": {"passes": Change(3, "scores")},
+    "mutual-information": {"members": Change(3, "scores")},
     "neighbour-svm": {
         "k": Change(4, "scores"),
         "space": Change("vae", "scores"),
@@ -190,7 +192,9 @@ def doubt_of_classifier(observation: Observation, classifier: Any = None) -> np.
 @cache
 def came_out(name: str, given: str) -> dict[str, Any]:
     """Fit and calibrate it, and score a stream in which tracks run on, stop and mix."""
-    trial = Trial(make_or_skip(name, **json.loads(given)), small_system(), Elsewhere())
+    # For all its parameters the same system: one on which it can be tried as it is.
+    system = system_for(make_or_skip(name))
+    trial = Trial(make_or_skip(name, **json.loads(given)), system, Elsewhere())
     with limited_threads(1):
         networks = AnyNetworks(trial.system.workload.shape, trial.system.workload.classes)
         try:
@@ -235,7 +239,7 @@ MEANT = {("callable", "layers", "[]"), ("callable", "needs", "[]")}
 
 def make_and_resolve(name: str, **parameters: Any) -> None:
     """Do what is done before any fit: only the classifier knows whether a layer is there."""
-    small_system().classifier.resolve(make(name, **parameters).needs, "it")
+    system_for(make(name)).classifier.resolve(make(name, **parameters).needs, "it")
 
 
 @pytest.mark.parametrize("name", WITH_PARAMETERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -142,6 +144,45 @@ class Boxless(BoxSource):
 def unboxed(split):
     images = ArrayImages(split.images.array)
     return Split(split.name, images, split.labels, split.ids, split.groups)
+
+
+class Elsewhere(BoxSource):
+    """Images from elsewhere, half of them in fog: of red and green boxes, and of violet ones."""
+
+    def _load(self, context):
+        made = super()._load(context)
+        weather = np.array(["clear", "fog"])
+        splits = [
+            replace(one, conditions={"weather": weather[np.arange(len(one)) % 2]}) for one in made.splits
+        ]
+        return Workload("elsewhere", ("red", "green", "violet"), *splits)
+
+
+@pytest.mark.parametrize("size", [32, 64])
+def test_boxes_of_another_workload_are_true_for_all_its_images_with_a_class_here_and_without(size):
+    source = {"name": f"{__name__}:Elsewhere", "size": size, "seed": 5}
+    fault = {
+        "name": "novelty",
+        "workload": source,
+        "shared": "map",
+        "resize": True,
+        "where": {"weather": "fog"},
+    }
+    readouts = ran(fault, ood_share=1.0)
+    instances = readouts.instances
+    there = Elsewhere(size=size, seed=5).load(Testbed().context).test
+    places = [there.ids.tolist().index(name.partition("|")[0]) for name in instances["id"]]
+    assert sorted(places) == list(range(1, 90, 2))
+    assert np.array_equal(four(instances, TRUE_BOX), there.boxes[places] * 32 / size)
+    assert np.array_equal(instances["label"], np.where(there.labels[places] == 2, -1, there.labels[places]))
+    assert instances[BOX_LOST].isna().all()
+    records = {
+        r["category"]: r for r in judged_records(readouts) if (r["part"], r["monitor"]) == ("ood", "oracle")
+    }
+    for category, rows in (("novelty", there.labels[places] == 2), ("shift", there.labels[places] != 2)):
+        errors = four(instances, TRUE_BOX)[rows] - four(instances, PREDICTED_BOX)[rows]
+        assert records[category]["box_mae"] == pytest.approx(np.abs(errors).mean())
+        assert records[category]["n"] == rows.sum()
 
 
 def test_boxes_in_some_batches_only_are_refused(tiny):

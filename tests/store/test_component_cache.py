@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,23 @@ def test_another_class_or_parameter_finds_nothing_of_it(bed: Testbed, digits: Wo
     sources = (Learner(), Other(), Learner(rate=3.0), Other())
     assert [learnt(bed, source, digits) for source in sources] == [1.0, 2.0, 3.0, 2.0]
     assert Learner.trainings == 3
+
+
+class Around(Learner):
+    """Learns nothing of its own."""
+
+    def __init__(self, *, of: int = 1, rate: float = 1.0) -> None:
+        self._inner = Learner(rate=rate)
+
+    def classifier(self, workload: Workload, context: Context) -> Classifier:
+        cache = context.cache.for_model(self._inner)
+        return self._inner.classifier(workload, replace(context, cache=cache))
+
+
+def test_what_a_model_makes_another_by_is_found_by_that_alone(bed: Testbed, digits: Workload) -> None:
+    sources = (Around(of=1), Around(of=2), Learner(), Around(rate=3.0), Learner(rate=3.0))
+    assert [learnt(bed, source, digits) for source in sources] == [1.0, 1.0, 1.0, 3.0, 3.0]
+    assert Learner.trainings == 2
 
 
 def test_code_that_may_be_older_in_memory_is_not_kept(

@@ -271,6 +271,27 @@ class ReadsLogitsInSecret(Plain):
         return Needs()
 
 
+class ReadsTheSpreadInSecret(Plain):
+    """The spread of boxes.
+
+    >>> 1
+    1
+    """
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(boxes=True)
+
+    def _fit(self, data: FitData) -> State:
+        return {}
+
+    def _load(self, state: State) -> None:
+        pass
+
+    def _score(self, observation: Observation) -> Features:
+        return observation.outputs["box_spread"].mean(axis=1)
+
+
 class ReadsTheHeadInSecret(Plain):
     """The greatest logit.
 

@@ -36,6 +36,7 @@ PLANTED: dict[type[Monitor], str] = {
     plant.ThresholdIsText: "needs-known-before-fit",
     plant.CannotBeFitted: "fits",
     plant.ReadsLogitsInSecret: "needs-all-declared",
+    plant.ReadsTheSpreadInSecret: "needs-all-declared",
     plant.ReadsTheHeadInSecret: "needs-all-declared",
     plant.RunsTheClassifierInSecret: "needs-all-declared",
     plant.ReadsALayerInSecret: "needs-all-declared",
@@ -84,6 +85,7 @@ PLANTED: dict[type[Monitor], str] = {
     plant.Warns: "says-nothing",
 }
 ON_A_NETWORK = {
+    plant.ReadsTheSpreadInSecret,
     plant.ReadsTheHeadInSecret,
     plant.RunsTheClassifierInSecret,
     plant.ReadsTracks,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from farm.api import Monitor, OwnNetwork
+from farm.api import ALL_MEMBERS, Monitor, OwnNetwork
 from farm.config.experiment import Experiment
 from farm.config.specs import ComponentSpec
 from farm.protocols.od_test.results import LABEL
@@ -155,8 +155,7 @@ class Sizes:
         outliers = self._outliers(experiment.validation_fault, experiment, size)
         judged = size.validation + min(size.validation, outliers.train)
         monitors = self.monitors(experiment)
-        members = max(monitor.needs.members for monitor in monitors)
-        spent = (size.train + judged) * (1 + members) * cost.seconds
+        spent = (size.train + judged) * _passes(monitors) * cost.seconds
         for monitor in monitors:
             own = sum(self._pass(experiment, need) for need in monitor.needs.networks)
             points, values = self._points(monitor, experiment, size)
@@ -174,8 +173,8 @@ class Sizes:
         if size is None or cost is None:
             return 0.0
         monitors = self.monitors(experiment)
-        passes = 1 + max(monitor.needs.members for monitor in monitors)
-        a_pass = cost.seconds * (passes + GRADIENTS * sum(one.needs.gradients for one in monitors))
+        gradients = sum(one.needs.gradients for one in monitors)
+        a_pass = cost.seconds * (_passes(monitors) + GRADIENTS * gradients)
         a_pass += sum(
             self._pass(experiment, need) for need in {n for one in monitors for n in one.needs.networks}
         )
@@ -232,6 +231,12 @@ class Sizes:
             + [f"'{name}': {why}" for name, why in self.costs.unknown.items()]
             + [NOT_IN_IT],
         }
+
+
+def _passes(monitors: Iterable[Monitor]) -> int:
+    """Return how often a classifier runs for all of them; a mean runs all its members in any case."""
+    members = [one.needs.members for one in monitors]
+    return 1 + max((number for number in members if number != ALL_MEMBERS), default=0)
 
 
 def _set_of(fault: ComponentSpec) -> ComponentSpec:

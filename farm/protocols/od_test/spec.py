@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from farm.api import VALIDATION_FAULT, Monitor
+from farm.api.classifier import TAGS
 from farm.config.explaining import explain
 from farm.config.specs import ClassifierSpec, ComponentSpec, MonitorSpec, Strict
 from farm.errors import ExperimentError
@@ -281,7 +282,7 @@ def _check_method(method: MethodSpec) -> None:
         raise ExperimentError(
             f"method '{method.title}' learns from outliers, whatever its calibration; leave that out"
         )
-    watched = needs.layers or needs.logits or needs.gradients or needs.head or needs.members
+    watched = needs.layers or any(getattr(needs, tag) for tag in TAGS)
     if method.networks == [NO_NETWORK] and (watched or any(not one.network for one in needs.networks)):
         raise ExperimentError(
             f"method '{method.title}' looks at the classifier, and says 'networks: none'; leave that out"

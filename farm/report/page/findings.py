@@ -15,7 +15,7 @@ from farm.api.arrays import FloatArray
 from farm.comparing.comparison import conclusions, yardsticks_of
 from farm.comparing.conclusions import Conclusion
 from farm.comparing.measures import measured
-from farm.comparing.sets import NO_SEVERITY, BenchmarkSet, fault_words, judged_runs, sets_of
+from farm.comparing.sets import NO_SEVERITY, BenchmarkSet, judged_runs, sets_of
 from farm.errors import DataError
 from farm.gate.answer import Answer, answers, plain_confidence
 from farm.gate.baseline.cells import CellChanges, cell_changes
@@ -270,17 +270,9 @@ def _reported(sets: Sequence[BenchmarkSet], runs: Sequence[ReportedRun]) -> Iter
     taken: dict[str, int] = {}
     for one in sets:
         run = runs[one.streams[0].run]
-        parts = [part for part in run.judged.parts if part.name == "all"]
-        if not run.judged.why_no_ood:
-            parts = [part for part in parts if _is_of(part, one)]
         name = f"cell-{slug(one.name)}"
         taken[name] = taken.get(name, 0) + 1
-        yield ReportedSet(name if taken[name] == 1 else f"{name}-{taken[name]}", one, run, parts[0])
-
-
-def _is_of(part: Part, one: BenchmarkSet) -> bool:
-    faultload, _, severity = fault_words(part)
-    return (faultload, severity) == (one.faultload, one.severity)
+        yield ReportedSet(name if taken[name] == 1 else f"{name}-{taken[name]}", one, run, one.whole[0].part)
 
 
 def _ordered(sets: Sequence[ReportedSet], yardsticks: frozenset[str]) -> tuple[str, ...]:

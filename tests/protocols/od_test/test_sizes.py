@@ -74,6 +74,22 @@ def test_each_network_is_counted_once() -> None:
     assert len(again.trainings) == 36
 
 
+def test_members_of_a_mean_take_no_passes_of_their_own() -> None:
+    passes = {
+        "name": "mc-dropout",
+        "as": "MC",
+        "of": {"name": "vgg-small", "width": 2, "epochs": 2},
+        "passes": 3,
+    }
+    learnt, every, few = (
+        sizes_of(parse_campaign({**OWN, "networks": [passes], "methods": [method]}, "own")).seconds["fits"]
+        for method in ("max-softmax", "mutual-information", {"name": "mutual-information", "members": 3})
+    )
+    # Times are measured, and may be twice as long while others are at work.
+    assert every < 10 * learnt
+    assert few < 10 * 4 * learnt
+
+
 def test_the_small_od_test_trains_what_a_run_of_it_left_in_the_cache() -> None:
     _, campaign = shipped("od-test-small")
     sizes = sizes_of(campaign)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -247,3 +248,15 @@ def test_a_run_shows_itself_in_a_notebook() -> None:
     ((name, attributes),) = Parsed(shown).tags
     assert (name, attributes["sandbox"]) == ("iframe", "allow-scripts")
     assert '<section id="cells">' in str(attributes["srcdoc"])
+
+
+def test_a_fault_of_several_categories_has_a_cell_for_each() -> None:
+    novel = made_run(("novelty", "abroad", None), 0)
+    rows = novel.instances["is_ood"] & (np.arange(len(novel.instances)) % 2 == 0)
+    instances = novel.instances.assign(
+        category=novel.instances["category"].mask(rows, "shift"), label=novel.instances["label"].mask(rows, 0)
+    )
+    found = findings_of([replace(novel, instances=instances)], [None])
+    parts = {one.fault: one.part.group.category for one in found.sets}
+    assert parts == {"abroad (novelty)": "novelty", "abroad (shift)": "shift"}
+    assert "abroad (shift)" in page(found)

@@ -1,12 +1,12 @@
-"""AutoAugment's policy for CIFAR-10, on batches: Cubuk et al., CVPR 2019, in its appendix.
+"""AutoAugment's policy for CIFAR-10, on batches: Cubuk et al., CVPR 2019.
 
 A policy is 25 sub-policies of two operations each, with the chance that each is done, and its magnitude. Each
 image of a batch gets one of them at random.
 
-The sub-policies are the same in TensorFlow's model garden, in torchvision and in DeepVoltaire's AutoAugment,
-and are all among the 95 that the authors' own code trains by; Fast AutoAugment has a 6 for the 8 of the 14th.
-In what a magnitude means they differ. Here it is what the authors' code for CIFAR-10 makes of it
-(tensorflow/models, research/autoaugment), under which the policy was found:
+The sub-policies are the same in TensorFlow's model garden, in torchvision and in DeepVoltaire's AutoAugment;
+20 of them are among the 95 of the authors' own code, and Fast AutoAugment has a 6 for the 8 of the 14th. In
+what a magnitude means they differ. Here it is what the authors' code for CIFAR-10 makes of it
+(tensorflow/models, research/autoaugment):
 
 - A tenth of the range each. Torchvision and DeepVoltaire part ranges by 9, so that 9 is the end.
 - Shears are up to 0.3 and rotations up to 30 degrees, to either side by chance.
@@ -19,9 +19,10 @@ In what a magnitude means they differ. Here it is what the authors' code for CIF
 - What comes in from outside is grey, as in the model garden and DeepVoltaire's; it is the mean of CIFAR-10 in
   the authors' code, and black in torchvision.
 
-Where boxes are learned, what moves objects is left out: shears, translations and rotations. Twenty-five
-sub-policies remain, each as often as before: 18 whole, 4 with one of their operations, and 3 with none, whose
-images stay as they are.
+Where boxes are learned, what moves objects is left out: shears, translations and rotations. Inverting,
+solarising, posterising, contrast of both kinds, equalising, colour, brightness and sharpness remain. All 25
+sub-policies are drawn as often as before: 18 whole, 4 with one of their operations left, and the images of
+the 3 that have none stay as they are.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ AutoContrast 8 4 Solarize 2 8; Brightness 1 3 Color 7 0; Solarize 4 5 AutoContra
 TranslateY 9 9 TranslateY 7 9; AutoContrast 9 2 Solarize 8 3; Equalize 8 8 Invert 1 3
 TranslateY 7 9 AutoContrast 9 1
 """
-"""Operation, tenths of its chance, and magnitude, as in the paper's appendix."""
+"""Operation, tenths of its chance, and magnitude, as DeepVoltaire's AutoAugment has them of the paper."""
 MOVES = {"ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate"}
 
 

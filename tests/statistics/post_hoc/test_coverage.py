@@ -101,6 +101,21 @@ class TestWhatWasHad:
             assert found.falls_short is short
             assert as_json(found.record())["falls_short"] is short
 
+    def test_its_record(self):
+        found = CoverageHad.of(np.arange(200) < 190, [threshold(100)])
+        (low, high), had = found.expected, found.had
+        assert as_json(found.record()) == {
+            "asked": 0.9,
+            "coverage": 0.95,
+            "low": had.low.value,
+            "high": had.high.value,
+            "expected_low": low.value,
+            "expected_high": high.value,
+            "falls_short": False,
+            "n": 200,
+            "why_undefined": None,
+        }
+
     def test_of_no_instances(self):
         found = CoverageHad.of(np.empty(0, dtype=bool), [threshold(100)], why_none="the boxes are lost")
         assert not found.falls_short

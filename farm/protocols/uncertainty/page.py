@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from markupsafe import Markup
+
+from farm.judging.inspection import Look
 from farm.protocols.uncertainty import tables, wording
 from farm.protocols.uncertainty.results import Results
 from farm.report.page.book import FigureBook
@@ -34,8 +37,15 @@ def page(results: Results, book: FigureBook | None = None) -> str:
 
 
 def _sections(results: Results) -> Iterator[PageSection]:
-    yield PageSection("tables", "All tables", join([look_table(look) for look in tables.looks(results)]))
+    yield PageSection("tables", "All tables", join([_told(look) for look in tables.looks(results)]))
     told = [tag("p", tag("strong", f"{title}. "), text) for title, text in wording.METHOD]
     yield PageSection(
         "method", "The method", join(told, tag("h3", "Reference"), tag("p", REFERENCE, class_="note"))
     )
+
+
+def _told(look: Look) -> Markup:
+    """Return a table; one without columns is sentences."""
+    if look.columns:
+        return look_table(look)
+    return join(tag("h3", look.title), [tag("p", note) for note in look.notes])

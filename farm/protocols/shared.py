@@ -35,10 +35,15 @@ def as_written(spec: ComponentSpec) -> dict[str, Any]:
 
 
 def fixed_workload(spec: ComponentSpec, seed: int, title: str | None = None) -> dict[str, Any]:
-    """Return a workload that is the same in all repetitions, called as it calls itself, or by a title."""
-    own = spec.parameters.get("title")
+    """Return a workload that is the same in all repetitions, called as it calls itself, or by a title.
+
+    With a title it is another one also to itself: what draws its images by its name draws others.
+    """
+    said, own = as_written(spec), spec.parameters.get("title")
+    if title is not None:
+        said |= {"as": title}
     shown = title or spec.alias or (own if isinstance(own, str) else spec.name)
-    return {"name": "fixed", "as": shown, "of": as_written(spec), "seed": seed}
+    return {"name": "fixed", "as": shown, "of": said, "seed": seed}
 
 
 def check_criteria(name: str | None, folder: Path) -> None:

@@ -22,7 +22,7 @@ from farm.report import figures
 from farm.report.page.book import FigureBook
 from farm.report.page.document import document
 from farm.report.page.html import join, tag
-from farm.report.page.section import PageSection
+from farm.report.page.section import PageSection, lacking_results
 from farm.report.page.tables import folded_table, look_table
 from farm.statistics.wording import counted, listed
 
@@ -88,20 +88,9 @@ def _answer(results: Results) -> Markup:
         tag("p", results.spec.description) if results.spec.description else None,
         tag("p", tag("strong", lead), class_="lead"),
         [tag("p", line) for line in told],
-        _warned(results),
+        lacking_results(wording.lacking(results), tables.MOST_REASONS),
         look_table(comparison_tables.concluded(results)),
     )
-
-
-def _warned(results: Results) -> Markup | None:
-    """Say, before anybody compares, what is missing."""
-    lines = wording.lacking(results)
-    if not lines:
-        return None
-    shown = [tag("li", line) for line in lines[: tables.MOST_REASONS]]
-    if (more := len(lines) - tables.MOST_REASONS) > 0:
-        shown.append(tag("li", f"and {more} more"))
-    return tag("div", tag("h3", "Not all results are there"), tag("ul", shown), class_="warning")
 
 
 def _test_data(results: Results, book: FigureBook) -> Markup:

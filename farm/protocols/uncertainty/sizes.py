@@ -55,8 +55,11 @@ class Sizes:
             if experiment.classifier.parameters.get("of") in trained and experiment.classifier.name != MEMBER:
                 continue
             n, seconds = self.costs.training_seconds(experiment)
+            title = str(label["classifier"])
+            if experiment.classifier.name == MEMBER:
+                title = f"{title.rpartition(' ')[0]}s"
             if n:
-                counted[str(label["classifier"])] += n
+                counted[title] += n
             spent += seconds
         return dict(counted), spent
 

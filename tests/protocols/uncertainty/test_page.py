@@ -112,6 +112,7 @@ def test_reliability_of_boxes_is_the_mean_of_the_sides_and_none_without_a_spread
     )
     boxes = boxes_of(readouts.instances)
     assert boxes is not None
+    assert boxes.spread is not None
     from scipy.stats import norm
 
     levels = norm.cdf((boxes.target - boxes.predicted) / boxes.spread)

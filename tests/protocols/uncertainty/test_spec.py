@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from farm.campaign.spec import parse_campaign
+from farm.campaign.spec import load, parse_campaign
 from farm.config.specs import NO_FAULT
 from farm.errors import ExperimentError, FarmError
 from farm.protocols.uncertainty.asked import DROPOUT, ENSEMBLE, VALIDATION, VANILLA, VARIANTS, Uncertainty
@@ -193,7 +193,10 @@ def test_images_of_other_data_are_the_same_in_all_repetitions_and_keep_their_lab
 def test_images_of_other_data_are_never_called_as_the_test_data_are(workload: Any, shown: str) -> None:
     values = asked(shifts=[{"name": "novelty", "as": "abroad", "workload": workload}])
     (fault,) = cells(values)[-1].experiment.faultload
-    assert fault.parameters["workload"]["as"] == shown
+    fixed = fault.parameters["workload"]
+    assert fixed["as"] == shown
+    renamed = shown == "abroad"
+    assert (fixed["of"].get("as") == "abroad") is renamed, "it is another one also to itself"
 
 
 def test_what_campaigns_understand_goes_through() -> None:
@@ -270,3 +273,59 @@ def test_criteria_are_read_before_anything_runs(tmp_path: Path) -> None:
     for name, part in (("bad.yaml", "classifier_acuracy"), ("none.yaml", "neither a file nor shipped")):
         with pytest.raises(ExperimentError, match=part):
             as_campaign(asked(criteria=name), tmp_path)
+
+
+# What is shipped -----------------------------------------------------------------------------------------
+
+
+def shipped(name: str) -> Any:
+    campaign, _ = load(name)
+    return campaign.cells()
+
+
+def test_the_sources_evaluation_has_its_networks_shifts_and_rates() -> None:
+    found = shipped("uncertainty")
+    backbones = ("EfficientNet-B0", "ResNet-50", "ConvNeXt-Tiny")
+    assert len(found) == 3 * (6 * (2 + 8) + 5)
+    assert {cell.label["classifier"].partition(" ")[0] for cell in found} == set(backbones)
+    first = {cell.label["classifier"]: dict(cell.experiment.classifier.parameters) for cell in found}
+    table_4 = {variant: [first[f"{name} {variant}"]["dropout"] for name in backbones] for variant in DROPOUT}
+    assert table_4 == {
+        "last-layer": [0.1, 0.2, 0.05],
+        "after-backbone": [0.3, 0.35, 0.15],
+        "head": [0.05, 0.1, 0.05],
+        "everywhere": [0.05, 0.05, 0.05],
+    }
+    boxes = {
+        title: said for title, said in first.items() if "member" not in title and "ensemble" not in title
+    }
+    assert {said["learning_rate"] for said in boxes.values()} == {0.0001}
+    faster = {title for title, said in boxes.items() if said["box_learning_rate"] == 0.001}
+    assert faster == {
+        *(f"EfficientNet-B0 {variant}" for variant in DROPOUT),
+        *(f"ConvNeXt-Tiny {variant}" for variant in (VANILLA, *DROPOUT)),
+    }
+    assert {said["neurons"] for said in boxes.values()} == {128}
+
+
+def test_the_small_evaluation_and_that_of_three_seeds_are_the_same_but_for_the_seeds() -> None:
+    small, seeds = (shipped(name) for name in ("uncertainty-small", "uncertainty-seeds"))
+    assert len(small) == 6 * 10 + 5
+    assert len(seeds) == 3 * len(small)
+    assert {cell.label["seed"] for cell in seeds} == {0, 1, 2}
+
+    def said(cell: Any) -> dict[str, Any]:
+        values: dict[str, Any] = cell.experiment.model_dump(mode="json", by_alias=True)
+        return {key: value for key, value in values.items() if key not in ("name", "description")}
+
+    assert [said(cell) for cell in small] == [said(cell) for cell in seeds if cell.label["seed"] == 0]
+
+
+@pytest.mark.parametrize("name", ["uncertainty", "uncertainty-small"])
+def test_shipped_files_have_all_eight_shifts(name: str) -> None:
+    streams = list(dict.fromkeys(cell.label["faultload"] for cell in shipped(name)))
+    assert streams == [
+        *(NO_FAULT, VALIDATION, "another setup", "real weather"),
+        *("light rain", "heavy rain", "light fog", "heavy fog"),
+        *("corner cases", "unknown objects"),
+    ]

@@ -71,6 +71,7 @@ PROTOCOLS = {
     "od-test": "farm.protocols.od_test",
     "robustness": "farm.protocols.robustness",
     "dependability": "farm.protocols.dependability",
+    "uncertainty": "farm.protocols.uncertainty",
 }
 """Where each lies."""
 

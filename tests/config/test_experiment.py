@@ -352,7 +352,7 @@ def test_a_shipped_experiment_looks_for_files_in_the_current_folder(tmp_path, mo
 PROTOCOLS = (
     *("od-test", "od-test-cut", "od-test-small"),
     *("robustness", "robustness-btsc", "robustness-small"),
-    "dependability",
+    *("dependability", "uncertainty", "uncertainty-seeds", "uncertainty-small"),
 )
 CAMPAIGNS = ("benchmark-small", "oob-strict", *PROTOCOLS)
 SINGLE = sorted(path for path in EXPERIMENTS.glob("*.yaml") if path.stem not in CAMPAIGNS)

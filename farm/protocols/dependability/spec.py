@@ -13,7 +13,7 @@ from farm.api import Faultload, PooledLayer, parameters_of
 from farm.comparing.measures import MEASURES, OF_CLASSIFIER
 from farm.config.experiment import IF_THERE
 from farm.config.explaining import explain
-from farm.config.files import find_criteria, find_domain, find_severities, read_mapping
+from farm.config.files import find_domain, find_severities, read_mapping
 from farm.config.scenario_domain import load_domain, parse_domain
 from farm.config.specs import (
     NO_FAULT,
@@ -28,11 +28,9 @@ from farm.config.specs import (
 from farm.errors import ExperimentError, suggestion
 from farm.measures.scenarios import Domain
 from farm.protocols.dependability.kinds import METRICS
-from farm.protocols.shared import check_once
+from farm.protocols.shared import SHARED, as_written, check_criteria, check_once, titled
 from farm.run.loading import importable
 
-SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
-"""Keys that mean in a campaign what they mean here."""
 TRAINING = "training-data"
 """What the cell is called that looks at what the network was trained on."""
 OWN_NAMES = (NO_FAULT, TRAINING, "mean", "minimum", "worst tenth")
@@ -146,7 +144,7 @@ class Dependability(Strict):
         faults = "loss.transformers and faults"
         check_once(
             (
-                (faults, [_titled(one) for one in self.all_faults]),
+                (faults, [titled(one) for one in self.all_faults]),
                 ("neurons.layers", self.neurons.layers),
                 ("metrics", self.metrics),
                 ("data", self.data),
@@ -175,17 +173,17 @@ class Dependability(Strict):
     @property
     def transformer_names(self) -> list[str]:
         """What tables call the transformers."""
-        return [_titled(one) for one in self.loss.transformers]
+        return [titled(one) for one in self.loss.transformers]
 
     @property
     def fault_names(self) -> list[str]:
         """What tables call all that monitors are tried on."""
-        return [_titled(one) for one in self.all_faults]
+        return [titled(one) for one in self.all_faults]
 
     @property
     def monitor_names(self) -> list[str]:
         """What tables call the monitors."""
-        return [_titled(one) for one in self.monitors]
+        return [titled(one) for one in self.monitors]
 
     @property
     def layers(self) -> list[PooledLayer]:
@@ -213,11 +211,11 @@ class Dependability(Strict):
             "pictures": self.pictures,
             "batch_size": self.batch_size,
             **shared,
-            "workload": _said(self.workload),
-            "classifier": _said(self.classifier),
+            "workload": as_written(self.workload),
+            "classifier": as_written(self.classifier),
             "faultloads": list(chain(self._plain(), self._transformed())),
             "stream": {"order": "sequential"} if self.performance.ordered else {},
-            "monitors": [*map(_said, self.monitors), *([] if WATCHED_BY in names else [WATCHED_BY])],
+            "monitors": [*map(as_written, self.monitors), *([] if WATCHED_BY in names else [WATCHED_BY])],
             "exclude": self._excluded(),
         }
 
@@ -235,16 +233,16 @@ class Dependability(Strict):
         length = {} if self.loss.images is None else {"length": self.loss.images}
         for one in self.loss.transformers if self.asks("adversarial_loss") else ():
             at = self._at_severity(one)
-            yield {**_said(one), **at, "stream": {"ood_share": 1.0, **length}}
+            yield {**as_written(one), **at, "stream": {"ood_share": 1.0, **length}}
         for fault in self.faults:
-            yield {**_said(fault), "stream": {"ood_share": 1.0}}
+            yield {**as_written(fault), "stream": {"ood_share": 1.0}}
 
     def _at_severity(self, one: ValidationFaultSpec) -> dict[str, Any]:
         """Return what puts a transformer at the one severity of all."""
         made = cast(Faultload, one.make("faultload"))
         if made.category == "novelty":
             raise ExperimentError(
-                f"loss.transformers: '{_titled(one)}' leaves no right answer; expected faultloads that keep "
+                f"loss.transformers: '{titled(one)}' leaves no right answer; expected faultloads that keep "
                 "labels: put it under faults"
             )
         parameters = parameters_of(type(made))
@@ -265,14 +263,6 @@ def _kept(readouts: dict[str, Any]) -> dict[str, Any]:
     return {"readouts": readouts} if readouts else {}
 
 
-def _titled(spec: ComponentSpec) -> str:
-    return spec.alias or spec.name
-
-
-def _said(one: ComponentSpec) -> dict[str, Any]:
-    return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
-
-
 def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return what a file says as the values of a campaign, which remembers it; `folder` has its files."""
     try:
@@ -282,9 +272,6 @@ def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     said.domain(folder)  # mistakes in other files are to be told before anything runs
     if said.severities is not None:
         read_mapping(find_severities(said.severities, folder))
-    if said.criteria is not None:
-        from farm.gate.criteria_file import load_criteria
-
-        load_criteria(find_criteria(said.criteria, folder))
+    check_criteria(said.criteria, folder)
     with importable(folder):
         return {**said.campaign(), "protocol": dict(values)}

@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from farm.api import ModelSource
 from farm.config.explaining import explain
-from farm.config.files import find_criteria
 from farm.config.specs import (
     NO_FAULT,
     ClassifierSpec,
@@ -23,11 +22,9 @@ from farm.config.specs import (
     ValidationFaultSpec,
 )
 from farm.errors import ExperimentError, suggestion
-from farm.protocols.shared import check_once
+from farm.protocols.shared import SHARED, as_written, check_criteria, check_once, fixed_workload, titled
 from farm.run.loading import importable
 
-SHARED = ("name", "description", "seed", "batch_size", "threads", "limits", "pictures")
-"""Keys that mean in a campaign what they mean here."""
 TRANSFORMATIONS = tuple(
     f"robustness-{name}"
     for name in (
@@ -100,10 +97,6 @@ def _short(name: str) -> str:
     return name.removeprefix("robustness-")
 
 
-def _titled(spec: ComponentSpec) -> str:
-    return spec.alias or spec.name
-
-
 def _list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
@@ -151,7 +144,7 @@ class Robustness(Strict):
                 ("classifiers", self.classifier_names),
                 ("transformations", self.transformation_names),
                 ("sets", self.sets),
-                ("gans", [_titled(one) for one in self.gans]),
+                ("gans", [titled(one) for one in self.gans]),
                 ("levels", [f"{level:g}" for level in self.levels]),
             ),
             renamed=("classifiers", "transformations", "gans"),
@@ -166,7 +159,7 @@ class Robustness(Strict):
             raise ValueError(f"gan.{unused[0]} has no place there: {why}")
         for one in self.gans:
             if "seed" in one.parameters:
-                said = f"gans: '{_titled(one)}' has seed {one.parameters['seed']}"
+                said = f"gans: '{titled(one)}' has seed {one.parameters['seed']}"
                 raise ValueError(f"{said}; leave it out: each training has its own, from the file's seed on")
         return self
 
@@ -174,9 +167,9 @@ class Robustness(Strict):
         """Raise where two conditions would have one name: results of both would be taken for one's."""
         taken = {NO_FAULT: "the test set as it is"}
         for key, names in (
-            ("transformations", [{_titled(one), _short(_titled(one))} for one in self.transformations]),
+            ("transformations", [{titled(one), _short(titled(one))} for one in self.transformations]),
             ("sets", [{name} for name in self.sets]),
-            ("gans", [{_titled(one), *self._gan_titles(one)} for one in self.gans]),
+            ("gans", [{titled(one), *self._gan_titles(one)} for one in self.gans]),
         ):
             for name in (name for own in names for name in sorted(own)):
                 if name in taken:
@@ -186,12 +179,12 @@ class Robustness(Strict):
     @property
     def classifier_names(self) -> list[str]:
         """What tables call the classifiers."""
-        return [_titled(one) for one in self.classifiers]
+        return [titled(one) for one in self.classifiers]
 
     @property
     def transformation_names(self) -> list[str]:
         """What tables call the transformations."""
-        return [_short(_titled(one)) for one in self.transformations]
+        return [_short(titled(one)) for one in self.transformations]
 
     @cached_property
     def conditions(self) -> Mapping[str, EvaluatedCondition]:
@@ -200,19 +193,19 @@ class Robustness(Strict):
         if "classification" in self.parts:
             found[NO_FAULT] = EvaluatedCondition("classification", "plain", PLAIN, PLAIN)
             for one in self.transformations:
-                name = _short(_titled(one))
-                found[_titled(one)] = EvaluatedCondition("classification", "transformation", name, name)
+                name = _short(titled(one))
+                found[titled(one)] = EvaluatedCondition("classification", "transformation", name, name)
         if "ood" not in self.parts:
             return found
         found |= {name: EvaluatedCondition("ood", "standard", name, name) for name in self.sets}
         for one in self.transformations if self.pairs else ():
-            name, level = _short(_titled(one)), self.pair_level(one)
-            found[f"{NATURAL}+{_titled(one)}"] = EvaluatedCondition(
+            name, level = _short(titled(one)), self.pair_level(one)
+            found[f"{NATURAL}+{titled(one)}"] = EvaluatedCondition(
                 "ood", "pair", f"{NATURAL}+{name}", name, level
             )
         for gan in self.gans:
             for title in self._gan_titles(gan):
-                found[title] = EvaluatedCondition("ood", "gan", title, _titled(gan))
+                found[title] = EvaluatedCondition("ood", "gan", title, titled(gan))
         return found
 
     def levels_of(self, one: ValidationFaultSpec) -> list[float]:
@@ -224,7 +217,7 @@ class Robustness(Strict):
         return max(self.levels_of(one))
 
     def _gan_titles(self, gan: ComponentSpec) -> list[str]:
-        return [f"{_titled(gan)}-{number + 1}" for number in range(self.gan_trainings)]
+        return [f"{titled(gan)}-{number + 1}" for number in range(self.gan_trainings)]
 
     def campaign(self) -> dict[str, Any]:
         """Return the campaign: each repetition has a seed of its own, and all have the same images."""
@@ -234,11 +227,11 @@ class Robustness(Strict):
             "batch_size": self.batch_size,
             **shared,
             "repetitions": self.repetitions,
-            "workload": self._fixed(self.workload),
-            "classifiers": [_said(one) for one in self.classifiers],
+            "workload": fixed_workload(self.workload, self.seed),
+            "classifiers": [as_written(one) for one in self.classifiers],
             "faultloads": list(chain(self._classification(), self._ood())),
             "stream": self._length,
-            "monitors": [_said(self.certainty)],
+            "monitors": [as_written(self.certainty)],
         }
 
     @property
@@ -246,39 +239,29 @@ class Robustness(Strict):
         """How long each stream is, where not all images are taken."""
         return {} if self.images is None else {"length": self.images}
 
-    def _fixed(self, one: ComponentSpec) -> dict[str, Any]:
-        """Return a workload that is the same in all repetitions."""
-        title = one.parameters.get("title")
-        shown = one.alias or (title if isinstance(title, str) else one.name)
-        return {"name": "fixed", "as": shown, "of": _said(one), "seed": self.seed}
-
     def _classification(self) -> Iterator[Any]:
         if "classification" not in self.parts:
             return
         yield NO_FAULT
         all_faulted = {"ood_share": 1.0, **self._length}
         for one in self.transformations:
-            yield {**_said(one), "severity": self.levels_of(one), "stream": all_faulted}
+            yield {**as_written(one), "severity": self.levels_of(one), "stream": all_faulted}
 
     def _ood(self) -> Iterator[Any]:
         """Yield each OOD set; half of its stream is in-distribution."""
         if "ood" not in self.parts:
             return
         half = {"ood_share": 0.5, **self._length}
-        same = self._fixed(self.natural)
+        same = fixed_workload(self.natural, self.seed)
         natural = {"name": "novelty", "as": NATURAL, "workload": same, "resize": True}
         for name in self.sets:
             yield {**(natural if name == NATURAL else {**STANDARD[name], "as": name}), "stream": half}
         for one in self.transformations if self.pairs else ():
-            both = {**_said(one), "severity": self.pair_level(one), "both": True}
+            both = {**as_written(one), "severity": self.pair_level(one), "both": True}
             yield [{**natural, "stream": half}, both]
         for gan in self.gans:
             for number, title in enumerate(self._gan_titles(gan)):
-                yield {**self.gan, **_said(gan), "as": title, "seed": self.seed + number, "stream": half}
-
-
-def _said(one: ComponentSpec) -> dict[str, Any]:
-    return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                yield {**self.gan, **as_written(gan), "as": title, "seed": self.seed + number, "stream": half}
 
 
 def _check_redrawn(said: Robustness) -> None:
@@ -286,7 +269,7 @@ def _check_redrawn(said: Robustness) -> None:
     for one in said.classifiers:
         if not cast(ModelSource, one.make("model")).trained_here:
             raise ExperimentError(
-                f"images is {said.images}, but classifier '{_titled(one)}' brings its weights along: whole "
+                f"images is {said.images}, but classifier '{titled(one)}' brings its weights along: whole "
                 "tracks of its test images are drawn anew as it is; leave images out"
             )
 
@@ -300,8 +283,5 @@ def as_campaign(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if said.images is not None:
         with importable(folder):
             _check_redrawn(said)
-    if said.criteria is not None:  # a mistake in it is to be told before all the hours
-        from farm.gate.criteria_file import load_criteria
-
-        load_criteria(find_criteria(said.criteria, folder))
+    check_criteria(said.criteria, folder)
     return {**said.campaign(), "protocol": dict(values)}

@@ -14,7 +14,7 @@ from farm.protocols.robustness.summary import (
     hardest,
     means,
 )
-from farm.protocols.shared import estimate_lines
+from farm.protocols.shared import estimate_lines, trainings_line
 from farm.report.cells import interval
 from farm.statistics.wording import counted, listed, p_words, verb
 
@@ -230,9 +230,7 @@ METHOD = (
 def size_lines(told: Mapping[str, Any], workers: int) -> Iterator[str]:
     """Say before a run what it takes, as `Sizes.record` tells it."""
     yield f"robustness: {counted(told['conditions'], 'condition')} in {counted(told['cells'], 'cell')}"
-    kinds = [f"{n:,} of {name}" for name, n in told["trainings"].items() if name != "all"]
-    each = f", each once for all conditions: {', '.join(kinds)}" if kinds else ""
-    yield f"trainings: {counted(told['trainings']['all'], 'network')}{each}"
+    yield trainings_line(told, "conditions")
     if told["gan_trainings"]:
         yield f"GAN trainings: {told['gan_trainings']:,}, each once for all classifiers and repetitions"
     for name, why in told["not_there"].items():

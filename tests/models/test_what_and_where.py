@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+import yaml
 from torch.utils.flop_counter import FlopCounterMode
 
 from farm import registry
 from farm.api import Context, Needs, NoCache, PerInstance
+from farm.api.boxes import SIDES
+from farm.cli import main
 from farm.errors import FarmError, ParameterError, RequirementError
 from farm.measures.localization import iou
 from farm.run.testbed import Testbed
+from farm.store.readouts import Readouts
 from models import training
 from models._boxes import boxes_of
 from models.averaged import EnsembleClassifier
@@ -332,6 +337,48 @@ def test_an_ensemble_of_one_network_again_and_again_has_no_spread(images, traine
     seen = EnsembleClassifier("again", [one] * 5, 5).observe(images)
     assert (seen.outputs["box_spread"] == 0).all()
     np.testing.assert_array_equal(seen.outputs["box"], one.observe(images).outputs["box"])
+
+
+# A whole run ----------------------------------------------------------------------------------------------
+
+
+def test_where_signs_abroad_are_is_judged_in_bad_weather_of_known_classes_and_of_unknown(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    few = {"train_groups": 2, "validation_groups": 1, "test_groups": 3}
+    abroad = {
+        "name": "novelty",
+        "as": "abroad",
+        "workload": {"name": "signs-abroad", **few},
+        "shared": "map",
+        "where": {"weather": ["fog", "rain"]},
+    }
+    values = {
+        "name": "shifted",
+        "workload": {"name": "signs", **few},
+        "classifier": {"name": "what-and-where", "variant": "head", "epochs": 1, "neurons": 16, "passes": 4},
+        "monitors": ["entropy", "mutual-information", "box-spread"],
+        "faultload": abroad,
+        "stream": {"ood_share": 1.0},
+    }
+    (tmp_path / "shifted.yaml").write_text(yaml.safe_dump(values))
+    assert main(["run", "shifted.yaml", "--out", "out", "--quiet"]) == 0
+    instances = Readouts.load(tmp_path / "out").instances
+    assert set(instances["condition weather"]) == {"fog", "rain"}
+    assert instances["box_lost"].isna().all()
+    capsys.readouterr()
+    assert main(["judge", "out", "--format", "json"]) == 0
+    records = [one for one in json.loads(capsys.readouterr().out) if one["part"] == "ood"]
+    for category in ("novelty", "shift"):
+        own = [one for one in records if one["category"] == category]
+        assert {one["monitor"] for one in own} >= {"entropy", "mutual-information", "box-spread", "oracle"}
+        assert [one["failure"] for one in own] == [None] * len(own)
+        rows = instances[(instances["label"] == -1) == (category == "novelty")]
+        errors = [abs(rows[f"box_{side}"] - rows[f"predicted_box_{side}"]).mean() for side in SIDES]
+        assert {one["n"] for one in own} == {len(rows)}
+        assert own[0]["box_mae"] == pytest.approx(np.mean(errors))
+        assert own[0]["box_nll"] is not None
 
 
 # Mistakes -------------------------------------------------------------------------------------------------

@@ -40,3 +40,8 @@ def make_or_skip(name: str, **parameters: Any) -> Monitor:
         return make(name, **parameters)
     except RequirementError as error:
         pytest.skip(str(error))
+
+
+def wants_what_lenet_lacks(monitor: Monitor) -> bool:
+    """Say whether it asks for members or boxes; LeNet has no dropout, and says of no object where it is."""
+    return monitor.needs.members > 0 or monitor.needs.boxes

@@ -26,7 +26,7 @@ from farm.store.fitted import KIND
 from farm.store.plain_arrays import RECORD
 from farm.testing.fakes import FakeClassifier, TinyModel, TinySource
 from farm.testing.small_system import OUTLIERS
-from tests.monitors.making import NAMES, make
+from tests.monitors.making import NAMES, make, wants_what_lenet_lacks
 from tests.testing.counted_fits import Body, Forgetful, Hidden, Mean, Watching
 from tests.wording import same_text
 
@@ -127,7 +127,7 @@ def test_every_registered_monitor_is_found_as_it_would_be_fitted(tmp_path, notes
     made = {}
     for name in NAMES:
         try:
-            if not make(name).needs.members:  # LeNet has no dropout
+            if not wants_what_lenet_lacks(make(name)):
                 made[name] = [make(name) for _ in range(3)]
         except RequirementError:
             continue  # an extra that is not installed

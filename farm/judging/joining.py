@@ -55,7 +55,7 @@ def joined(plain: Readouts, shifted: Readouts) -> Readouts:
     instances = pd.concat([familiar, strange], ignore_index=True)
     in_one = set(familiar.columns) ^ set(strange.columns)
     instances = instances.drop(columns=[name for name in in_one if is_probability(name)])
-    alarms = pd.concat([said, said_then], ignore_index=True)
+    alarms = pd.concat([said, said_then])
     if "id" in alarms:
         alarms["id"] = instances["id"].to_numpy()[alarms["position"]]
     notes = [_lasting(note) for note in plain.run["monitors"] if note["name"] not in failed]

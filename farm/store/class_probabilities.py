@@ -58,9 +58,7 @@ def class_probabilities(instances: pd.DataFrame, classes: Sequence[str]) -> NDAr
             f"instances: {what}; expected the classifier's probability of each class: run it with "
             "`readouts: {probabilities: true}`, and load it with `probabilities=True`, if to be judged"
         )
-    found: NDArray[np.float32] = np.ascontiguousarray(
-        instances[columns].to_numpy(np.float32, na_value=np.nan)
-    )
+    found: NDArray[np.float32] = np.ascontiguousarray(instances[columns].to_numpy(np.float32))
     if (unknown := np.isnan(found).any(axis=1)).any():
         raise DataError(
             f"instances: {int(unknown.sum()):,} of {len(found):,} have no probabilities, the first in row "

@@ -152,6 +152,8 @@ def test_places_are_new_and_all_else_is_as_it_was():
     assert odin["position"].tolist() == list(range(12))
     assert odin["monitor_time_us"].tolist() == [i + 0.5 for i in range(6)] * 2
     assert both.alarms["monitor"].tolist() == ["odin"] * 12 + ["oob"] * 12, "monitor after monitor"
+    assert both.instances.index.tolist() == list(range(12))
+    assert both.alarms.index.tolist() == list(range(24))
     assert both.run["monitors"][0]["calibration"] == {"method": "id-quantile", "threshold": 0.25}
 
 

@@ -46,6 +46,9 @@ SCALE = "steps.best.search.classifier_nll.scale"
     [
         ("experiment", None),
         ("trials", 0),
+        ("trials", 10_001),
+        ("steps.best.trials", 0),
+        ("steps.best.trials", 10_001),
         ("trails", 5),
         ("steps", {}),
         ("steps", {" ": STEP}),
@@ -149,11 +152,18 @@ def test_steps_are_as_people_write_them() -> None:
     assert all(distribution._contains(one) for one in drawn)
 
 
-def test_ranges_of_whole_numbers_have_these_alone() -> None:
-    for said, kind in (
-        ({"low": 1, "high": 8}, "Int"),
-        ({"low": 1, "high": 8.0}, "Float"),
-        ([1, 8], "Categorical"),
-    ):
-        made = _distribution(optuna(), Values.model_validate(said))
-        assert type(made).__name__ == f"{kind}Distribution"
+@pytest.mark.parametrize(
+    ("said", "kind", "given"),
+    [
+        ({"low": 1, "high": 8}, "Int", (1, 8)),
+        ({"low": 1, "high": 8, "log": True}, "Int", (1, 8, True)),
+        ({"low": 1, "high": 9, "step": 2}, "Int", (1, 9, False, 2)),
+        ({"low": 1, "high": 8.0, "log": True}, "Float", (1.0, 8.0, True)),
+        ({"low": 0.05, "high": 0.35, "step": 0.05}, "Float", (0.05, 0.35, False, 0.05)),
+        ([1, "a", None], "Categorical", ([1, "a", None],)),
+    ],
+    ids=str,
+)
+def test_each_way_to_say_values_is_one_of_optunas(said: Any, kind: str, given: tuple[Any, ...]) -> None:
+    expected = getattr(optuna().distributions, f"{kind}Distribution")(*given)
+    assert _distribution(optuna(), Values.model_validate(said)) == expected

@@ -29,7 +29,7 @@ from farm.report.page.book import FigureBook
 from farm.report.page.document import document
 from farm.report.page.html import join, tag
 from farm.report.page.images import image_sheet
-from farm.report.page.section import PageSection
+from farm.report.page.section import PageSection, lacking_results
 from farm.report.page.tables import folded_table, look_table
 from farm.statistics.table import Undefined
 from farm.statistics.wording import counted
@@ -86,7 +86,7 @@ def _answer(results: Results, book: FigureBook) -> Markup:
         tag("p", results.spec.description) if results.spec.description else None,
         tag("p", tag("strong", lead), class_="lead") if lead else None,
         [tag("p", line) for line in told if line],
-        _warned(results),
+        lacking_results(wording.lacking(results), tables.MOST_REASONS),
         _plain_figure(results, book),
         None if results.classification.empty else look_table(tables.plain_and_transformed(results)),
     )
@@ -336,17 +336,6 @@ def _gans(results: Results, book: FigureBook) -> Markup:
         ],
         [look_table(look) for look in tables.ood_tables(results, "gan")],
     )
-
-
-def _warned(results: Results) -> Markup | None:
-    """Say, before anybody compares, what is missing."""
-    lines = wording.lacking(results)
-    if not lines:
-        return None
-    shown = [tag("li", line) for line in lines[: tables.MOST_REASONS]]
-    if (more := len(lines) - tables.MOST_REASONS) > 0:
-        shown.append(tag("li", f"and {more} more"))
-    return tag("div", tag("h3", "Not all results are there"), tag("ul", shown), class_="warning")
 
 
 def _method(results: Results) -> Markup:

@@ -166,16 +166,25 @@ class Results:
         rows: list[dict[str, Any]] = []
         unfit: list[str] = []
         for network, own in self.streams.of.items():
-            for shift, readouts in own.items():
-                if shift in (NO_FAULT, VALIDATION) or NO_FAULT not in own:
+            for shift in own:
+                if shift in (NO_FAULT, VALIDATION):
                     continue
+                plain, shifted = self._judged_together(network, shift)
+                if plain is None or shifted is None:
+                    continue  # which is told where one of them is missing
                 try:
-                    said = list(watched(own[NO_FAULT], readouts, shift))
+                    said = list(watched(plain, shifted, shift))
                 except UserError as error:
                     unfit.append(f"monitors of {network.title} under {shift}: {one_line(error)}")
                 else:
                     rows += [{**network._asdict(), **row} for row in said]
         return rows, unfit
+
+    def _judged_together(self, network: Network, shift: str) -> tuple[Readouts | None, Readouts | None]:
+        """Return the test data and a shift: of merged classes, where these alone are known under the shift."""
+        if self.spec.is_merged(shift):
+            return self.judged.get((network, MERGED_ID, CLASSES)), self.judged.get((network, shift, CLASSES))
+        return self.judged.get((network, NO_FAULT, BOXES)), self.judged.get((network, shift, BOXES))
 
     @property
     def monitors(self) -> pd.DataFrame:

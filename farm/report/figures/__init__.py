@@ -24,6 +24,7 @@ from farm.report.figures.occlusion import OccludedImage, occlusion_maps, precisi
 from farm.report.figures.output import FORMATS, as_svg, check_target, save
 from farm.report.figures.plane import plane
 from farm.report.figures.ranks import critical_difference
+from farm.report.figures.reliabilities import reliabilities
 from farm.report.figures.scores import MonitorScores, score_distributions
 from farm.report.figures.severity import severity_curves
 from farm.report.figures.spreads import means_with_spread
@@ -65,6 +66,7 @@ __all__ = [
     "plane",
     "precision_curve",
     "precision_recall",
+    "reliabilities",
     "reliability",
     "risk_coverage",
     "roc",

@@ -202,6 +202,24 @@ def test_monitors_are_judged_on_the_test_data_and_the_shift_together(results: Re
         assert (row["ood_share"], row["n"]) == (0.5, 2 * N)
 
 
+def test_where_classes_are_merged_a_monitor_need_not_tell_them_apart(results: Results) -> None:
+    group = np.array([0, 0, 1, 2])  # car and truck are vehicles, and a sign is in no group
+    own = results.streams.of[Network("cnn", "head", 0)]
+    alarm, wrong = [], []
+    for shift in (NO_FAULT, "another setup"):
+        readouts = own[shift]
+        label = group[readouts.instances["label"].to_numpy()]
+        said = np.stack([readouts.probabilities[:, group == one].sum(axis=1) for one in range(3)], axis=1)
+        kept = label < 2
+        alarm.append(readouts.alarms.loc[readouts.alarms["monitor"] == "entropy", "alarm"].to_numpy()[kept])
+        wrong.append((said.argmax(axis=1) != label)[kept])
+    frame = results.monitors
+    rows = frame[(frame["variant"] == "head") & (frame["monitor"] == "entropy")].set_index("shift")
+    expected = matthews_corrcoef(np.concatenate(wrong), np.concatenate(alarm))
+    assert rows.at["another setup", "overall_mcc"].value == pytest.approx(expected)
+    assert rows.at["another setup", "n"] == sum(map(len, wrong))
+
+
 def test_members_are_told_one_by_one(results: Results) -> None:
     found = results.members
     assert set(found["member"]) == {1, 2, 3}

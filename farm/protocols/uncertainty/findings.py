@@ -177,7 +177,10 @@ class _Networks:
 
     def weather(self, claim: str, task: Task, measure: str, one: str, other: str) -> _Asked:
         """Ask whether all networks together are worth less under one weather than under another."""
-        rule = f"{WORDS[task, measure]}, mean over all backbones and variants, is lower under heavy {other}"
+        rule = (
+            f"{WORDS[task, measure]}, mean over all backbones and variants, is lower under heavy {other}, at "
+            "these levels"
+        )
         shifts = [self._heaviest(kind) for kind in (one, other)]
         missing = [kind for kind, shift in zip((one, other), shifts, strict=True) if shift is None]
         if missing:

@@ -181,7 +181,7 @@ class Results:
         return rows, unfit
 
     def _judged_together(self, network: Network, shift: str) -> tuple[Readouts | None, Readouts | None]:
-        """Return the test data and a shift: of merged classes, where these alone are known under the shift."""
+        """Return the test data and a shift: of merged classes, where these alone are known there."""
         if self.spec.is_merged(shift):
             return self.judged.get((network, MERGED_ID, CLASSES)), self.judged.get((network, shift, CLASSES))
         return self.judged.get((network, NO_FAULT, BOXES)), self.judged.get((network, shift, BOXES))

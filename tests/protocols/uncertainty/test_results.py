@@ -154,6 +154,19 @@ def test_classes_are_merged_where_that_is_said_and_on_the_test_data_beside_all(r
     assert set(frame.loc[frame["shift"] == MERGED_ID, "measure"]) == {"accuracy", "ece", "nll", "brier"}
 
 
+def test_classes_are_calibrated_before_they_are_merged(results: Results) -> None:
+    network = Network("cnn", "head", 0)
+    readouts = results.streams.of[network]["another setup"]
+    for name, scaled in results.calibrated[network].scaled.items():
+        assert not isinstance(scaled, str)
+        probabilities = scaled.apply(readouts.probabilities)
+        group = np.array([1, 1, 0, 2])[readouts.instances["label"].to_numpy()]
+        summed = np.column_stack([probabilities[:, 2], probabilities[:, :2].sum(axis=1)])
+        likely = summed[np.arange(len(group)), group]
+        nll = value(results, "head", "classification", "another setup", f"nll {name}")
+        assert nll == pytest.approx(-np.log(likely).mean(), rel=1e-5)
+
+
 def test_merging_changes_no_box() -> None:
     merged, plain = made_results(), made_results(made_spec(merged=None))
     boxes = [one.frame[one.frame["task"] == "localization"].reset_index(drop=True) for one in (merged, plain)]

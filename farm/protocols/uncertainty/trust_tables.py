@@ -115,13 +115,15 @@ def monitored(results: Results) -> Iterator[Look]:
         ("specific_mcc", "MCC of alarms on what is shifted"),
         ("overall_mcc", "MCC of alarms on what is predicted wrongly"),
     ):
-        # How often the test data raise an alarm is the same whatever they are joined with.
+        # How often the test data raise an alarm is the same whatever they are joined with, but for those
+        # that are of merged classes alone.
         first = ["false_alarm_rate"] if measure == "auroc" else []
+        whole = next((name for name in shifts if not results.spec.is_merged(name)), shifts[0])
         rows: list[tuple[LookCell, ...]] = []
         for kind in results.streams.kinds:
             own = frame[(frame["backbone"] == kind[0]) & (frame["variant"] == kind[1])]
             for monitor in dict.fromkeys(own["monitor"]):
-                asked = [(name, shifts[0]) for name in first] + [(measure, shift) for shift in shifts]
+                asked = [(name, whole) for name in first] + [(measure, shift) for shift in shifts]
                 of = own[own["monitor"] == monitor]
                 cells = [_over_seeds(results, of.loc[of["shift"] == at, name].tolist()) for name, at in asked]
                 rows.append((f"{named(kind)}: {monitor}", *cells))

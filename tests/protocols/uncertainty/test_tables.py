@@ -19,9 +19,10 @@ from farm.protocols.uncertainty import wording
 from farm.protocols.uncertainty.asked import VARIANTS
 from farm.protocols.uncertainty.page import page
 from farm.protocols.uncertainty.results import Results
+from farm.protocols.uncertainty.streams import Network
 from farm.protocols.uncertainty.tables import looks, short
 from farm.report.looks import render_looks
-from tests.protocols.uncertainty.made_streams import Skill, made_results, made_spec
+from tests.protocols.uncertainty.made_streams import SHIFTS, Skill, made_results, made_spec
 from tests.wording import same_text
 
 SKILL = {
@@ -203,3 +204,13 @@ def test_the_page_has_all_tables_and_nothing_that_runs() -> None:
     assert "&lt;script&gt;alert(1)" in html
     for look in looks(made):
         assert look.title.split(":")[0].replace("&", "&amp;") in html
+
+
+def test_false_alarms_are_those_of_the_whole_test_data() -> None:
+    first = [{"name": "novelty", "as": "another setup", "workload": "signs-abroad"}, SHIFTS[0]]
+    results = made_results(made_spec(shifts=first, variants=["head"]))
+    (look,) = [one for one in looks(results) if "AUROC of the test data" in one.title]
+    (row,) = [one for one in look.rows if one[0] == "cnn head: entropy"]
+    own = results.streams.of[Network("cnn", "head", 0)][NO_FAULT].alarms
+    alarm = own.loc[own["monitor"] == "entropy", "alarm"]
+    assert row[1].value == pytest.approx(alarm.mean())

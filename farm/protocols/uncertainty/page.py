@@ -89,7 +89,7 @@ def _answer(results: Results) -> Markup:
         tag("p", tag("strong", lead), class_="lead"),
         [tag("p", line) for line in told],
         lacking_results(wording.lacking(results), tables.MOST_REASONS),
-        look_table(comparison_tables.concluded(results)),
+        look_table(comparison_tables.concluded(results)) if results.spec.backbones else None,
     )
 
 

@@ -55,7 +55,8 @@ def short(results: Results) -> Iterator[Look]:
     if lines := wording.lacking(results):
         yield Look("Not all results are there", (), [], tuple(f"{line}." for line in lines[:MOST_REASONS]))
     yield performance(results)
-    yield concluded(results)
+    if results.spec.backbones:
+        yield concluded(results)
     yield conclusion(results)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from farm.config.specs import NO_FAULT
 from farm.protocols.shared import estimate_lines, trainings_line
-from farm.protocols.uncertainty.asked import VANILLA
+from farm.protocols.uncertainty.asked import OWN, VANILLA
 from farm.protocols.uncertainty.compared import Kind
 from farm.protocols.uncertainty.findings import ExpectedDifference, Finding
 from farm.protocols.uncertainty.measured import BOXES, CLASSES, HIGHER_IS_BETTER, Task
@@ -48,7 +48,7 @@ def falls(results: Results) -> Iterator[str]:
             plain = results.mean(kind, NO_FAULT, task, measure)
             under = {name: results.mean(kind, name, task, measure) for name in shifts}
             known = {name: one.value for name, one in under.items() if one is not None and one.defined}
-            if kind[1] != VANILLA or plain is None or not plain.defined or not known:
+            if kind[1] not in (VANILLA, OWN) or plain is None or not plain.defined or not known:
                 continue
             worst = min(known, key=known.__getitem__)
             yield (

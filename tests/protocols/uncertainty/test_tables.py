@@ -1,4 +1,4 @@
-"""The tables, the sentences and the page: which numbers stand where, and what is said of them."""
+"""The tables and the sentences: which numbers stand where, and what is said of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from farm.measures import Measure
 from farm.measures.measure import Bounded
 from farm.protocols.uncertainty import wording
 from farm.protocols.uncertainty.asked import VARIANTS
-from farm.protocols.uncertainty.page import page
 from farm.protocols.uncertainty.results import Results
 from farm.protocols.uncertainty.streams import Network
 from farm.protocols.uncertainty.tables import looks, short
@@ -196,14 +195,11 @@ def test_own_classifiers_have_rows_everywhere() -> None:
         assert "mine own" in [row[0] for row in table(every, title).rows]
 
 
-def test_the_page_has_all_tables_and_nothing_that_runs() -> None:
-    hostile = "<script>alert(1)</script>"
-    made = made_results(made_spec(backbones=[{"name": "cnn", "as": hostile}], variants=["vanilla", "head"]))
-    html = page(made)
-    assert hostile not in html
-    assert "&lt;script&gt;alert(1)" in html
-    for look in looks(made):
-        assert look.title.split(":")[0].replace("&", "&amp;") in html
+def test_without_any_of_the_sources_networks_none_of_its_findings_is_looked_at() -> None:
+    made = made_results(made_spec(backbones=[], classifiers=[{"name": "lenet", "as": "mine"}]))
+    first = list(short(made))
+    assert [one.title for one in first] == ["Test data without any shift (Table 3)", "In short"]
+    assert first[1].notes[0].startswith("The accuracy of mine own is ")
 
 
 def test_false_alarms_are_those_of_the_whole_test_data() -> None:

@@ -101,7 +101,7 @@ class Novelty(Faultload):
         if theirs.name == ours.name:
             raise ParameterError(
                 f"workload: both are called '{ours.name}', so that their classes would count as the same; "
-                "expected another workload: give it a title of its own"
+                "expected another workload: give it a name of its own with 'as', or a title"
             )
         known = self._known_classes(ours, theirs)
         split, notes = theirs.images, theirs.notes

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from farm.api import BoolArray, FloatArray
-from farm.workloads.sign_scenes import BACKDROP_SIZE, FACE_REACH, Pixels, Scene
+from farm.workloads.photography import Pixels, blurred, boxes_around, column, developed, exposed
+from farm.workloads.sign_scenes import BACKDROP_SIZE, FACE_REACH, Scene
 
 CROP_SIZE = 32
 
-_PAD = 4
 _COORDINATES = (np.arange(CROP_SIZE, dtype=np.float32) + 0.5) * 2 / CROP_SIZE - 1
 _X, _Y = _COORDINATES[None, :], _COORDINATES[:, None]
 _DISTANCE = 4.0
@@ -101,17 +101,12 @@ def photograph(shots: Sequence[tuple[Scene, View]]) -> Crops:
     sensor, leaves = texture[:, :3].transpose(0, 2, 3, 1), texture[:, 3]
     cover = _covers(views, leaves)
     picture = _in_weather(_composed(shots, signs, cover, leaves), scenes, leaves)
-    picture = _blurred(_exposed(picture, shots), views)
-    # Photons come one by one: the brighter, the noisier, over a floor of the electronics.
-    picture += _column([view.noise for view in views]) * np.sqrt(0.4 + np.clip(picture, 0, 1)) * sensor
-    images = np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8).transpose(0, 3, 1, 2)
+    exposures, contrasts = [view.exposure for view in views], [view.contrast for view in views]
+    picture = exposed(picture, exposures, contrasts, [scene.cast for scene in scenes])
+    picture = blurred(picture, [view.defocus for view in views], [view.motion for view in views])
+    images = developed(picture, [view.noise for view in views], sensor)
     outlines: BoolArray = signs[..., 3] >= 0.5
-    return Crops(np.ascontiguousarray(images), _boxes(outlines), outlines & (cover[..., 0] < 0.5))
-
-
-def _column(values: Sequence[float]) -> Pixels:
-    """Shape one number a picture so that it spreads over rows, columns and colours."""
-    return np.array(values, np.float32)[:, None, None, None]
+    return Crops(images, boxes_around(outlines), outlines & (cover[..., 0] < 0.5))
 
 
 def _warped(scene: Scene, view: View) -> NDArray[np.uint8]:
@@ -136,10 +131,10 @@ def _warped(scene: Scene, view: View) -> NDArray[np.uint8]:
 def _composed(shots: Sequence[tuple[Scene, View]], signs: Pixels, cover: Pixels, leaves: Pixels) -> Pixels:
     """Put the surroundings, the sign, shadows and what covers the sign on top of one another."""
     scenes = [scene for scene, _ in shots]
-    behind = _column([scene.ambient for scene in scenes]) * _behind(shots)
-    lit = _column([scene.lit for scene in scenes])
+    behind = column([scene.ambient for scene in scenes]) * _behind(shots)
+    lit = column([scene.lit for scene in scenes])
     picture = (behind + signs[..., 3:] * (lit * signs[..., :3] - behind)) * _shadows(scenes)
-    tone = _column([view.occluder[2] * scene.ambient for scene, view in shots])
+    tone = column([view.occluder[2] * scene.ambient for scene, view in shots])
     green = tone * (0.8 + 0.25 * leaves[..., None]) * np.array([0.85, 1.0, 0.7], np.float32)
     return np.asarray(picture + cover * (np.clip(green, 0, 1) - picture), np.float32)
 
@@ -158,7 +153,7 @@ def _behind(shots: Sequence[tuple[Scene, View]]) -> Pixels:
 
 def _shadows(scenes: Sequence[Scene]) -> Pixels:
     """Darken one side of an edge that runs across the view."""
-    angle, offset, depth = (_column([scene.shadow[i] for scene in scenes])[..., 0] for i in range(3))
+    angle, offset, depth = (column([scene.shadow[i] for scene in scenes])[..., 0] for i in range(3))
     side = np.cos(angle) * _X + np.sin(angle) * _Y - offset
     shade: Pixels = 1 - depth * np.clip(0.5 + 4 * side, 0, 1)
     return shade[..., None]
@@ -166,8 +161,8 @@ def _shadows(scenes: Sequence[Scene]) -> Pixels:
 
 def _covers(views: Sequence[View], texture: Pixels) -> Pixels:
     """Say how much of each pixel something in front of the sign covers."""
-    angle, edge = (_column([view.occluder[i] for view in views])[..., 0] for i in range(2))
-    ragged = _column([view.ragged for view in views])[..., 0]
+    angle, edge = (column([view.occluder[i] for view in views])[..., 0] for i in range(2))
+    ragged = column([view.ragged for view in views])[..., 0]
     side = np.cos(angle) * _X + np.sin(angle) * _Y - edge
     # Noise smoothed twice each way, or the edge would be dust and not leaves.
     clumps = texture
@@ -180,46 +175,9 @@ def _covers(views: Sequence[View], texture: Pixels) -> Pixels:
 def _in_weather(picture: Pixels, scenes: Sequence[Scene], texture: Pixels) -> Pixels:
     """Put the air between the sign and the camera: haze, and streaks where it rains."""
     # Fog takes the brightness of its surroundings: white by day, near black at night.
-    air = _column([0.15 + 0.68 * scene.ambient for scene in scenes])
-    picture = picture + _column([scene.haze for scene in scenes]) * (air - picture)
-    rainy = _column([float(scene.weather == "rain") for scene in scenes])[..., 0]
+    air = column([0.15 + 0.68 * scene.ambient for scene in scenes])
+    picture = picture + column([scene.haze for scene in scenes]) * (air - picture)
+    rainy = column([float(scene.weather == "rain") for scene in scenes])[..., 0]
     drops = (texture > 2.2).astype(np.float32)
     streaks = np.max([np.roll(drops, (step, step // 3), axis=(1, 2)) for step in range(6)], axis=0)
     return np.asarray(picture + (0.16 * rainy * streaks)[..., None] * (0.4 + air), np.float32)
-
-
-def _exposed(picture: Pixels, shots: Sequence[tuple[Scene, View]]) -> Pixels:
-    """Set exposure, contrast and white balance."""
-    level = picture.mean(axis=(1, 2, 3), keepdims=True)
-    # The camera makes up for most of the light, not for all of it.
-    gain = _column([view.exposure for _, view in shots]) * (0.42 / np.maximum(level, 0.05)) ** np.float32(0.7)
-    contrast = _column([view.contrast for _, view in shots])
-    casts = np.stack([scene.cast for scene, _ in shots])[:, None, None]
-    return np.asarray(gain * casts * (level + contrast * (picture - level)), np.float32)
-
-
-def _blurred(picture: Pixels, views: Sequence[View]) -> Pixels:
-    """Blur every picture by its own defocus and motion, in the frequency domain."""
-    from scipy import fft  # it takes longer to import than signs that are in the cache to read
-
-    side = CROP_SIZE + 2 * _PAD
-    padded = np.pad(picture, ((0, 0), (_PAD, _PAD), (_PAD, _PAD), (0, 0)), "edge")
-    down = np.fft.fftfreq(side).astype(np.float32)[:, None]
-    across = np.fft.rfftfreq(side).astype(np.float32)[None, :]
-    sigma, dx, dy = (
-        np.array(values, np.float32)[:, None, None]
-        for values in zip(*((view.defocus, *view.motion) for view in views), strict=True)
-    )
-    transfer = np.exp(-2 * (np.pi * sigma) ** 2 * (down**2 + across**2)) * np.sinc(dx * across + dy * down)
-    spectrum = fft.rfft2(padded, axes=(1, 2)) * transfer[..., None]
-    result: Pixels = fft.irfft2(spectrum, (side, side), axes=(1, 2))
-    return result[:, _PAD:-_PAD, _PAD:-_PAD]
-
-
-def _boxes(outlines: BoolArray) -> FloatArray:
-    """Return left, top, right, bottom of each sign, behind whatever covers it."""
-    columns: BoolArray = np.asarray(outlines.any(axis=1))
-    rows: BoolArray = np.asarray(outlines.any(axis=2))
-    left, top = columns.argmax(axis=1), rows.argmax(axis=1)
-    right, bottom = (CROP_SIZE - seen[:, ::-1].argmax(axis=1) for seen in (columns, rows))
-    return np.stack([left, top, right, bottom], axis=1).astype(np.float64)

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from farm.workloads.photography import Pixels
 from farm.workloads.sign_catalogue import OUTLINES, PLATES, SignDesign, Style
 from farm.workloads.sign_pen import Path, Pen, Point
 from farm.workloads.sign_pictograms import PICTOGRAMS
-
-Pixels: TypeAlias = NDArray[np.float32]
 
 FACE_SIZE = 64
 """Pixels along a face; about what the sign covers in the doubled grid that the camera samples on."""
@@ -71,7 +68,7 @@ def make_scene(rng: np.random.Generator, face: Image.Image) -> Scene:
     sunny = weather == "clear" and light != "night" and rng.random() < 0.5
     place = str(rng.choice(list(PLACES)))
     return Scene(
-        face=_aged(rng, face),
+        face=aged(rng, face),
         backdrop=PLACES[place](rng),
         weather=weather,
         light=light,
@@ -83,18 +80,18 @@ def make_scene(rng: np.random.Generator, face: Image.Image) -> Scene:
     )
 
 
-def _aged(rng: np.random.Generator, face: Image.Image) -> Image.Image:
+def aged(rng: np.random.Generator, face: Image.Image) -> Image.Image:
     """Bleach a face, tint it and cover parts of it with dirt."""
     pixels = np.asarray(face, np.float32)
     colour = pixels[..., :3]
     grey = colour.mean(axis=-1, keepdims=True)
     bleached = colour + rng.uniform(0, 0.45) * (0.7 * grey + 50 - colour)
     tinted = bleached * rng.uniform(0.88, 1.06, 3).astype(np.float32)
-    spots = np.clip(6 * (_clouds(rng, len(pixels), 3) - rng.uniform(0.55, 1.0)), 0, 1)[..., None]
+    spots = np.clip(6 * (clouds(rng, len(pixels), 3) - rng.uniform(0.55, 1.0)), 0, 1)[..., None]
     dirt = np.array([88, 78, 62], np.float32) * rng.uniform(0.5, 1.4)
     soiled = tinted + rng.uniform(0.2, 0.75) * spots * (dirt - tinted)
-    aged = np.concatenate([np.clip(soiled, 0, 255), pixels[..., 3:]], axis=-1)
-    return Image.fromarray(aged.astype(np.uint8))
+    old = np.concatenate([np.clip(soiled, 0, 255), pixels[..., 3:]], axis=-1)
+    return Image.fromarray(old.astype(np.uint8))
 
 
 # Faces ------------------------------------------------------------------------------------------------
@@ -159,7 +156,7 @@ def _towards(start: Point, goal: Point, distance: float) -> Point:
 # Places -----------------------------------------------------------------------------------------------
 
 
-def _clouds(rng: np.random.Generator, size: int, cells: int, octaves: int = 3) -> Pixels:
+def clouds(rng: np.random.Generator, size: int, cells: int, octaves: int = 3) -> Pixels:
     """Make smooth noise in [0, 1]: random grids, each finer and weaker than the one before."""
     total = np.zeros((size, size), np.float32)
     weight = 1.0
@@ -188,28 +185,28 @@ _DOWN: Pixels = np.linspace(0, 1, BACKDROP_SIZE, dtype=np.float32)[:, None].repe
 
 def _sky(rng: np.random.Generator) -> Pixels:
     blue, white = _colour(rng, 0.42, 0.6, 0.86), _colour(rng, 0.88, 0.9, 0.93, 0.04)
-    clouds = np.clip(1.6 * _clouds(rng, BACKDROP_SIZE, 2) - rng.uniform(0, 0.8), 0, 1)
-    return _mix(np.clip(0.5 * _DOWN + clouds, 0, 1), blue, white)
+    cover = np.clip(1.6 * clouds(rng, BACKDROP_SIZE, 2) - rng.uniform(0, 0.8), 0, 1)
+    return _mix(np.clip(0.5 * _DOWN + cover, 0, 1), blue, white)
 
 
 def _foliage(rng: np.random.Generator) -> Pixels:
     dark, bright = _colour(rng, 0.09, 0.15, 0.06, 0.04), _colour(rng, 0.42, 0.56, 0.2, 0.1)
-    leaves = 0.35 * _clouds(rng, BACKDROP_SIZE, 3) + 0.65 * _clouds(rng, BACKDROP_SIZE, 10)
+    leaves = 0.35 * clouds(rng, BACKDROP_SIZE, 3) + 0.65 * clouds(rng, BACKDROP_SIZE, 10)
     trees = _mix(leaves, dark, bright)
-    gaps = np.clip(8 * (_clouds(rng, BACKDROP_SIZE, 4) - rng.uniform(0.6, 1.0)), 0, 1)
+    gaps = np.clip(8 * (clouds(rng, BACKDROP_SIZE, 4) - rng.uniform(0.6, 1.0)), 0, 1)
     return _mix(gaps, trees, _sky(rng))
 
 
 def _hills(rng: np.random.Generator) -> Pixels:
-    horizon = rng.uniform(0.3, 0.8) + 0.25 * (_clouds(rng, BACKDROP_SIZE, 2)[0] - 0.5)
+    horizon = rng.uniform(0.3, 0.8) + 0.25 * (clouds(rng, BACKDROP_SIZE, 2)[0] - 0.5)
     land = np.clip(20 * (_DOWN - horizon), 0, 1)
-    grass = _mix(_clouds(rng, BACKDROP_SIZE, 6), _colour(rng, 0.3, 0.36, 0.14), _colour(rng, 0.55, 0.52, 0.3))
+    grass = _mix(clouds(rng, BACKDROP_SIZE, 6), _colour(rng, 0.3, 0.36, 0.14), _colour(rng, 0.55, 0.52, 0.3))
     far = _foliage(rng) if rng.random() < 0.5 else grass
     return _mix(land, _sky(rng), far)
 
 
 def _facade(rng: np.random.Generator) -> Pixels:
-    grain = 0.12 * (_clouds(rng, BACKDROP_SIZE, 8) - 0.5)[..., None]
+    grain = 0.12 * (clouds(rng, BACKDROP_SIZE, 8) - 0.5)[..., None]
     wall = _colour(rng, 0.62, 0.54, 0.46, 0.14) + grain
     pane = _colour(rng, 0.2, 0.24, 0.3, 0.1)
     steps = np.arange(BACKDROP_SIZE)
@@ -227,7 +224,7 @@ def _street(rng: np.random.Generator) -> Pixels:
     view = _mix(
         np.clip(25 * (_DOWN - rng.uniform(0.4, 0.7)), 0, 1), _facade(rng), _colour(rng, 0.36, 0.36, 0.38)
     )
-    view = view + 0.1 * (_clouds(rng, BACKDROP_SIZE, 12) - 0.5)[..., None]
+    view = view + 0.1 * (clouds(rng, BACKDROP_SIZE, 12) - 0.5)[..., None]
     # Parked cars, shop fronts, hoardings: what fills a street is mostly coloured boxes.
     for _ in range(rng.integers(3, 8)):
         left, top = rng.integers(0, BACKDROP_SIZE - 6, 2)

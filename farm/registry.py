@@ -240,7 +240,7 @@ def make(
         raise
     except Exception as error:
         raise ParameterError(f"{kind} '{name}' cannot be made: {one_line(error)}") from error
-    component.name = alias or canonical(kind, name)
+    component.name, component.alias = alias or canonical(kind, name), alias
     return component
 
 

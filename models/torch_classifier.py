@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from farm.api import BOX, LAST_HIDDEN, Capabilities, Head, Images, State, StrArray
+from farm.api import BOX, LAST_HIDDEN, NO_CLASSES, Capabilities, Head, Images, State, StrArray
 from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError, suggestion
 from models._answers import LOGITS, NO_LOGITS, check_gives, named_answers, why_lacking
 from models._network import NetworkClassifier, Passes
@@ -125,7 +125,7 @@ class TorchClassifier(NetworkClassifier):
         )
         self.lacks = why_lacking(self._gives)
         if not sure:
-            self.notes = {"classes": f"{NO_LOGITS}: all classes are as likely"}
+            self.notes = {NO_CLASSES: f"{NO_LOGITS}: all classes are as likely"}
         if not self._dropouts:
             self.lacks = {**self.lacks, "members": NO_DROPOUT}
 

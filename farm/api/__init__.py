@@ -16,7 +16,7 @@ from farm.api.arrays import (
     check_images,
     check_labels,
 )
-from farm.api.boxes import BOX, BOX_SPREAD, SPREAD_DDOF
+from farm.api.boxes import BOX, BOX_SPREAD, NO_CLASSES, SPREAD_DDOF
 from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold, half_way
 from farm.api.classifier import (
     ALL_MEMBERS,
@@ -118,6 +118,7 @@ __all__ = [
     "JSON",
     "LAST_HIDDEN",
     "NO_ANSWER",
+    "NO_CLASSES",
     "OBJECT_FATES",
     "ONNX",
     "ORDERS",

@@ -21,6 +21,8 @@ BOX_LOST = "box_lost"
 """The column that says why an object is nowhere."""
 OF_BOXES = (*TRUE_BOX, BOX_LOST, *PREDICTED_BOX, *SPREAD_OF_BOX)
 """All columns that boxes have."""
+NO_CLASSES = "classes"
+"""The note of a classifier that says where an object is and not what: why classes mean nothing."""
 SPREAD_DDOF = "box_spread_ddof"
 """The note of a classifier that tells the degrees of freedom its spread took off the number of members."""
 

@@ -26,6 +26,8 @@ class Component:
 
     name: str
     """What tables call it: the registered name, or the alias that the experiment gives it."""
+    alias: str | None = None
+    """The alias alone."""
 
     _arguments: dict[str, Any]
 

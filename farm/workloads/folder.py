@@ -42,7 +42,7 @@ class Folder(WorkloadSource):
         A folder of its own for a split, with one folder a class; `path` then has the others. A validation
         split that has no folder is cut from the training data.
     title
-        What to call it; the folder's name where not given.
+        What to call it; where not given, the name that `as` gives, or that of the folder.
     size
         Height and width to resize all images to (antialiased). Without it, all must be of one size.
     channels
@@ -121,7 +121,7 @@ class Folder(WorkloadSource):
                     "reads a file of arrays, 'table' an index)"
                 )
         root = roots[None]
-        title = self._title or root.resolve().name
+        title = self._title or self.alias or root.resolve().name
         problems = Problems()
         found = _Found([], Counter())
         for split, place in roots.items():

@@ -51,7 +51,8 @@ class Npz(WorkloadSource):
     validation_path, test_path
         A file of its own for a split, with its arrays by name (`x_test`) or without (`x`, `y`, `track`).
     title
-        What to call it; the file's name where not given. Unnamed classes are called `title-00`, ...
+        What to call it; where not given, the name that `as` gives, or that of the file. Unnamed classes are
+        called `title-00`, ...
     classes
         The class names, in the order of the labels.
     validation
@@ -91,7 +92,7 @@ class Npz(WorkloadSource):
         path, arrays = self._arrays(context)
         if all(f"{letter}_{split}" in arrays for letter in "xy" for split in ("train", "test")):
             return self._workload(path, arrays, context)
-        title = self._title or path.stem
+        title = self._title or self.alias or path.stem
         names = ("test",) if "x_test" in arrays else SPLITS
         for name in names:  # a class may be told, and need not
             if (images := arrays.get(f"x_{name}")) is not None:
@@ -142,7 +143,7 @@ class Npz(WorkloadSource):
         return classes
 
     def _workload(self, path: Path, arrays: dict[str, Any], context: Context) -> Workload:
-        title = self._title or path.stem
+        title = self._title or self.alias or path.stem
         parts = {split: _part(arrays, split, title, path, self._ignore) for split in SPLITS}
         train, test = parts["train"], parts["test"]
         if train is None or test is None:

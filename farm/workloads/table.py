@@ -56,7 +56,8 @@ class Table(WorkloadSource):
         The folder that the paths in `path` and `validation_path`, or in `test_path`, start from, where it is
         not the index's own.
     title
-        What to call it; the index's name where not given. Classes that are numbers are called `title-00`, ...
+        What to call it; where not given, the name that `as` gives, or that of the index. Classes that are
+        numbers are called `title-00`, ...
     classes
         The class names. Labels are such names, or numbers that count them from 0. Without them, classes are
         what occurs in the training data, in order.
@@ -123,7 +124,7 @@ class Table(WorkloadSource):
         """Read the indices, and say what the whole is called; as OOD images they need no label."""
         what = f"workload '{self.name}'"
         main = context.find(self._indices[None][0], what)
-        title = self._title or (main.resolve().name if main.is_dir() else main.stem)
+        title = self._title or self.alias or (main.resolve().name if main.is_dir() else main.stem)
         problems = Problems()
         parts = []
         for split, (path, images) in self._indices.items():

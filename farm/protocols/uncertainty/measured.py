@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from farm.api import NO_ANSWER
+from farm.api import NO_ANSWER, NO_CLASSES
+from farm.api.arrays import BoolArray
 from farm.comparing.measures import ACCURACY, measured
 from farm.judging import JudgedRun
 from farm.judging.merging import merged
@@ -54,12 +55,18 @@ def results_of(readouts: Readouts, *tasks: Task) -> Iterator[Result]:
     for task in tasks:
         instances = readouts.instances
         if task == CLASSES:
-            instances = instances[(instances["label"] != NO_ANSWER).to_numpy()]
+            instances = instances[answered(readouts)]
             if instances.empty:
                 continue
         record = _judged(instances, readouts)
         for name, of in MEASURES[task].items():
             yield Result(task, name, measured(of).of(record), len(instances))
+
+
+def answered(readouts: Readouts) -> BoolArray:
+    """Return of which instances classes can be judged: none, where a network says where alone."""
+    told = NO_CLASSES not in (readouts.run["classifier"].get("notes") or {})
+    return np.asarray((readouts.instances["label"] != NO_ANSWER).to_numpy() & told)
 
 
 def _judged(instances: pd.DataFrame, readouts: Readouts) -> Mapping[str, object]:

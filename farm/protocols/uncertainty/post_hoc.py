@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from farm.api import NO_ANSWER, FloatArray, IntArray
+from farm.api.arrays import BoolArray
 from farm.errors import DataError, UserError, one_line
 from farm.judging.boxes import boxes_of
 from farm.measures import Measure, undefined
@@ -24,12 +25,12 @@ from farm.protocols.uncertainty.measured import (
     BOXES,
     CLASSES,
     Result,
-    Task,
+    answered,
     results_of,
     with_merged_classes,
 )
 from farm.statistics.post_hoc.conformal_boxes import ConformalBoxes
-from farm.statistics.post_hoc.conformal_sets import ConformalSets, mean_size
+from farm.statistics.post_hoc.conformal_sets import ConformalSets
 from farm.statistics.post_hoc.coverage import LEVEL, CoverageHad
 from farm.statistics.post_hoc.quantiles import BoxQuantiles
 from farm.statistics.post_hoc.temperature import Temperature
@@ -57,8 +58,7 @@ class PostHoc:
     def fit(cls, validation: Readouts, coverage: float) -> PostHoc:
         """Fit all that can be."""
         instances = validation.instances
-        labels = instances["label"].to_numpy()
-        rows = labels != NO_ANSWER
+        labels, rows = instances["label"].to_numpy(), answered(validation)
         probabilities, tracks = validation.probabilities[rows], _tracks(instances)
         known = _of(tracks, rows)
         return cls(
@@ -74,28 +74,32 @@ class PostHoc:
     def results(self, readouts: Readouts, merged: MergedSpec | None) -> Iterator[Result]:
         """Yield what a stream is worth after calibration."""
         instances = readouts.instances
-        answered = int((instances["label"] != NO_ANSWER).sum())
-        for name in SCALED if answered else ():
-            yield from self._scaled(name, readouts, merged, answered)
+        of_classes = answered(readouts).any()
+        for name in SCALED if of_classes else ():
+            yield from self._scaled(name, readouts, merged)
         yield Result(BOXES, f"ece {ISOTONIC}", _or_undefined(lambda: self._ece(instances)), len(instances))
-        if answered:
-            yield from self._conformal(CLASSES, SETS, "size", readouts, answered)
-        yield from self._conformal(BOXES, BOX_BANDS, "width", readouts, len(instances))
+        if of_classes:
+            yield from self._of_sets(readouts, merged)
+        band = _or_undefined(lambda: self.coverage(BOX_BANDS, readouts, None).had.value)
+        yield Result(BOXES, f"coverage {BOX_BANDS}", band, len(instances))
+        width = _or_undefined(lambda: self._width(instances))
+        yield Result(BOXES, f"width {BOX_BANDS}", width, len(instances))
 
-    def _conformal(self, task: Task, what: str, size: str, readouts: Readouts, n: int) -> Iterator[Result]:
-        had = _or_undefined(lambda: self.coverage(what, readouts).had.value)
-        yield Result(task, f"coverage {what}", had, n)
-        yield Result(task, f"{size} {what}", _or_undefined(lambda: self._size(what, readouts)), n)
-
-    def _scaled(
-        self, name: str, readouts: Readouts, merged: MergedSpec | None, answered: int
-    ) -> Iterator[Result]:
-        fitted = self.scaled[name]
-        if isinstance(fitted, str):
-            for measure in OF_SCALED:
-                yield Result(CLASSES, f"{measure} {name}", undefined(fitted), answered)
+    def _of_sets(self, readouts: Readouts, merged: MergedSpec | None) -> Iterator[Result]:
+        try:
+            found = GroupedSets.of(_fitted(self.sets), readouts, merged)
+        except UserError as error:
+            if merged is None:  # else the results before calibration tell it
+                why, n = undefined(one_line(error)), int(answered(readouts).sum())
+                yield from (Result(CLASSES, f"{name} {SETS}", why, n) for name in ("coverage", "size"))
             return
-        calibrated = with_probabilities(readouts, fitted.apply(readouts.probabilities))
+        yield Result(CLASSES, f"coverage {SETS}", self.coverage(SETS, readouts, merged).had.value, found.n)
+        yield Result(CLASSES, f"size {SETS}", found.mean_size, found.n)
+
+    def _scaled(self, name: str, readouts: Readouts, merged: MergedSpec | None) -> Iterator[Result]:
+        fitted, calibrated = self.scaled[name], readouts
+        if not isinstance(fitted, str):
+            calibrated = with_probabilities(readouts, fitted.apply(readouts.probabilities))
         if merged is not None:
             try:
                 calibrated = with_merged_classes(calibrated, merged)
@@ -103,32 +107,78 @@ class PostHoc:
                 return
         for one in results_of(calibrated, CLASSES):
             if one.measure in OF_SCALED:
-                yield one._replace(measure=f"{one.measure} {name}")
+                value = undefined(fitted) if isinstance(fitted, str) else one.value
+                yield one._replace(measure=f"{one.measure} {name}", value=value)
 
     def _ece(self, instances: pd.DataFrame) -> Measure:
         return _fitted(self.quantiles).ece(*_with_spread(instances))
 
-    def coverage(self, what: str, readouts: Readouts, level: float = LEVEL) -> CoverageHad:
+    def coverage(
+        self, what: str, readouts: Readouts, merged: MergedSpec | None, level: float = LEVEL
+    ) -> CoverageHad:
         """Return how many sets of classes, or boxes, hold what is right; raise where that is not told."""
         instances, tracks = readouts.instances, _tracks(readouts.instances)
         if what == BOX_BANDS:
             return _fitted(self.bands).coverage(*_boxes(instances), track=tracks, level=level)
         sets = _fitted(self.sets)
-        labels: IntArray = instances["label"].to_numpy()
-        found = sets.apply(readouts.probabilities)
-        return sets.coverage(found, labels, track=tracks, level=level)
+        found = GroupedSets.of(sets, readouts, merged)
+        return sets.coverage(found.sets, found.labels, track=tracks, level=level)
 
-    def coverage_if_any(self, what: str, readouts: Readouts, level: float = LEVEL) -> CoverageHad | None:
+    def coverage_if_any(
+        self, what: str, readouts: Readouts, merged: MergedSpec | None, level: float = LEVEL
+    ) -> CoverageHad | None:
         """Return the same; None where nothing is covered, or could be."""
-        found = _or_why(lambda: self.coverage(what, readouts, level))
+        found = _or_why(lambda: self.coverage(what, readouts, merged, level))
         return None if isinstance(found, str) or not found.had.value.defined else found
 
-    def _size(self, what: str, readouts: Readouts) -> Measure:
-        if what == BOX_BANDS:
-            predicted, spread, _ = _boxes(readouts.instances)
-            return _fitted(self.bands).mean_width(predicted, spread)
-        rows = (readouts.instances["label"] != NO_ANSWER).to_numpy()
-        return mean_size(_fitted(self.sets).apply(readouts.probabilities[rows]))
+    def _width(self, instances: pd.DataFrame) -> Measure:
+        predicted, spread, _ = _boxes(instances)
+        return _fitted(self.bands).mean_width(predicted, spread)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedSets:
+    """Sets of classes, judged by groups where classes are merged: one class holds its whole group.
+
+    So a set is never worse for the merging: it holds a group wherever it holds the right class of it.
+    """
+
+    sets: BoolArray
+    """Which classes each holds; of a group all, or none."""
+    labels: IntArray
+    """The right class, -1 where there is none, or none in a group."""
+    sizes: IntArray
+    """How many classes each holds; where they are merged, how many groups, with all others as one."""
+
+    @classmethod
+    def of(cls, fitted: ConformalSets, readouts: Readouts, merged: MergedSpec | None) -> GroupedSets:
+        """Make sets of readouts; raise where groups do not fit the classes."""
+        sets = fitted.apply(readouts.probabilities)
+        labels: IntArray = np.where(answered(readouts), readouts.instances["label"], NO_ANSWER)
+        if merged is None:
+            return cls(sets, labels, sets.sum(axis=1))
+        with_merged_classes(readouts, merged)  # which tells what is wrong with the groups
+        classes = list(readouts.run["classes"])
+        groups = [[classes.index(name) for name in own] for own in merged.groups.values()]
+        inside = np.concatenate(groups)
+        held = np.stack([sets[:, own].any(axis=1) for own in groups], axis=1)
+        rest = np.delete(sets, inside, axis=1).any(axis=1)
+        whole = sets.copy()
+        for own, one in zip(groups, held.T, strict=True):
+            whole[:, own] = one[:, np.newaxis]
+        known = np.isin(labels, inside)
+        return cls(whole, np.where(known, labels, NO_ANSWER), held.sum(axis=1) + rest)
+
+    @property
+    def n(self) -> int:
+        """How many instances have a right answer."""
+        return int((self.labels != NO_ANSWER).sum())
+
+    @property
+    def mean_size(self) -> Measure:
+        """The mean of the sizes of these."""
+        own = self.sizes[self.labels != NO_ANSWER]
+        return Measure(float(own.mean())) if len(own) else undefined("no instances")
 
 
 def with_probabilities(readouts: Readouts, probabilities: FloatArray) -> Readouts:

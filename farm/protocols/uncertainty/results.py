@@ -14,7 +14,7 @@ import pandas as pd
 from farm.config.specs import NO_FAULT
 from farm.errors import UserError, one_line
 from farm.measures import Measure
-from farm.protocols.uncertainty.asked import MERGED_ID, VALIDATION, Uncertainty
+from farm.protocols.uncertainty.asked import MERGED_ID, VALIDATION, MergedSpec, Uncertainty
 from farm.protocols.uncertainty.compared import Draws, Kind, mean_of
 from farm.protocols.uncertainty.measured import (
     BOXES,
@@ -111,10 +111,16 @@ class Results:
         ]
         level = 1 - 2 * ALPHA / max(len(streams), 2)
         found = {
-            (network, shift): self.calibrated[network].coverage_if_any(what, readouts, level)
+            (network, shift): self.calibrated[network].coverage_if_any(
+                what, readouts, self._merging(shift), level
+            )
             for network, shift, readouts in streams
         }
         return {key: had for key, had in found.items() if had is not None}
+
+    def _merging(self, shift: str) -> MergedSpec | None:
+        """Return how classes are merged under a shift; None where they are not."""
+        return self.spec.merged if self.spec.is_merged(shift) else None
 
     @cached_property
     def _measured(self) -> list[tuple[Network, str, Result]]:
@@ -141,8 +147,7 @@ class Results:
             return
         for shift, readouts in own.items():
             if shift != VALIDATION:
-                said = self.spec.merged if self.spec.is_merged(shift) else None
-                for result in fitted.results(readouts, said):
+                for result in fitted.results(readouts, self._merging(shift)):
                     yield shift, result
 
     @cached_property

@@ -71,8 +71,13 @@ def conformal(results: Results) -> Iterator[Look]:
                 for s in shifts
             ]
             rows.append((f"{named(kind)}: falls short", *(_count(n, results) for n in below)))
+        grouped = ""
+        if task == CLASSES and results.spec.merged is not None:
+            grouped = (
+                " Where classes are merged, a set holds a group with any of its classes, and is so large."
+            )
         notes = (
-            f"Fitted on validation data to hold it in {asked}. Size is in classes, width in pixels.",
+            f"Fitted on validation data to hold it in {asked}. Size is in classes, width in pixels.{grouped}",
             "It falls short where less is covered than chance has on data of the validation data's "
             "kind; by chance that is so in one of 20 such tables.",
         )

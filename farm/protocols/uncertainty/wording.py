@@ -130,7 +130,10 @@ def conformal(results: Results) -> Iterator[str]:
         if not found:
             continue
         if not short:
-            yield f"{said} that should hold what is right in {asked} do so on each stream, but for chance."
+            n = counted(len(found), "stream")
+            yield (
+                f"{said} that should hold what is right in {asked} are not shown to fall short in any of {n}."
+            )
             continue
         told = [f"{_shown(name)} ({counted(len(own), 'network')})" for name, own in short.items()]
         yield (

@@ -124,16 +124,14 @@ class Easel:
         self, picture: Image.Image, corners: Numbers, depth: float, normal: Numbers, mask: Image.Image | None
     ) -> None:
         """Put a picture between four corners, in perspective."""
-        pixels = np.asarray(picture)
-        flat = pixels[..., :3].reshape(-1, 3) / 255
-        lit = self.light.seen(flat, normal[None], np.array([depth]), np.zeros(1))
-        rgba = np.dstack([lit.reshape(*picture.size[::-1], 3), pixels[..., 3]])
+        levels = np.repeat(np.arange(256)[:, None] / 255, 3, axis=1)
+        lit = self.light.seen(levels, normal[None], np.array([depth]), np.zeros(1)).T.ravel().tolist()
         left, top = np.floor(corners.min(axis=0)).astype(int).tolist()
         right, bottom = np.ceil(corners.max(axis=0)).astype(int).tolist()
         size = (max(right - left, 1), max(bottom - top, 1))
         back = _perspective(corners - (left, top), *picture.size)
         method, filtered = Image.Transform.PERSPECTIVE, Image.Resampling.BILINEAR
-        warped = Image.fromarray(rgba).transform(size, method, back, filtered)
+        warped = picture.point([*lit, *range(256)]).transform(size, method, back, filtered)
         opacity = warped.getchannel("A")
         self.canvas.paste(warped, (left, top), opacity)
         if mask is not None:

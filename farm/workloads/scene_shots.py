@@ -171,7 +171,7 @@ def _falling(rng: np.random.Generator, canvas: Image.Image, light: Light) -> Non
     if light.weather not in ("rain", "snow"):
         return
     size = canvas.width
-    tone = tuple(int(v) for v in np.clip(255 * (0.12 + 1.05 * light.air), 0, 255))
+    tone = tuple(int(v) for v in np.clip(255 * (0.12 + light.air + 0.7 * light.lamps), 0, 255))
     pen = ImageDraw.Draw(canvas, "RGBA")
     n = int(rng.integers(30, 110))
     places, drawn = (rng.random((n, 2)) * 1.2 - 0.1) * size, rng.random((n, 2))

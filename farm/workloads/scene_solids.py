@@ -139,9 +139,12 @@ def tinted(colour: Colour, share: float) -> Colour:
 
 def choose(rng: np.random.Generator, shares: Mapping[str, float]) -> str:
     """Choose a name, each as often as its share says."""
-    names, ends = list(shares), np.cumsum(list(shares.values()))
-    place = np.searchsorted(ends, rng.random() * ends[-1], "right")
-    return names[min(int(place), len(names) - 1)]
+    left = rng.random() * sum(shares.values())
+    for name, share in shares.items():
+        left -= share
+        if left < 0:
+            return name
+    return list(shares)[-1]  # what rounding leaves
 
 
 def pick(rng: np.random.Generator, table: Sequence[Colour]) -> Colour:

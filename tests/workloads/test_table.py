@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from farm import registry
 from farm.api import Context
 from farm.errors import DataError, ParameterError
 from farm.store.cache import DiskCache
@@ -400,3 +401,13 @@ def test_a_bad_image_is_named_by_its_path(frame, write, tmp_path) -> None:
     make.truncated(tmp_path / "images" / "3.png")
     with refused(DataError):
         load(write(frame))
+
+
+def test_as_names_a_table_and_all_in_it(write, frame) -> None:
+    # Two indices of one name are two sets, as `farm crops` writes them.
+    path = write(frame)
+    made = registry.make("workload", "table", {"path": path}, alias="winter").load(Context())
+    assert made.name == "winter"
+    assert all(name.startswith("winter/") for name in made.train.ids)
+    titled = registry.make("workload", "table", {"path": path, "title": "snow"}, alias="winter")
+    assert titled.load(Context()).name == "snow"

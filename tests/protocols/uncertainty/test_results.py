@@ -233,6 +233,53 @@ def test_where_classes_are_merged_a_monitor_need_not_tell_them_apart(results: Re
     assert rows.at["another setup", "n"] == sum(map(len, wrong))
 
 
+def test_a_set_holds_a_group_with_any_of_its_classes(results: Results) -> None:
+    own = results.streams.of[Network("cnn", "head", 0)]
+    group = np.array([0, 0, 1, 2])  # car and truck are vehicles, and a sign is in no group
+    validation = own[VALIDATION]
+    right = validation.instances["label"].to_numpy()
+    scores = np.sort(1 - validation.probabilities[np.arange(len(right)), right].astype(np.float64))
+    worst = scores[int(np.ceil((len(scores) + 1) * 0.9)) - 1]
+    shifted = own["another setup"]
+    label = group[shifted.instances["label"].to_numpy()]
+    sets = 1 - shifted.probabilities.astype(np.float64) <= worst
+    held = np.stack([sets[:, group == one].any(axis=1) for one in range(3)], axis=1)[label < 2]
+    known = label[label < 2]
+    covered = held[np.arange(len(known)), known].mean()
+    assert value(results, "head", "classification", "another setup", "coverage sets") == pytest.approx(
+        covered
+    )
+    assert value(results, "head", "classification", "another setup", "size sets") == pytest.approx(
+        held.sum(axis=1).mean()
+    )
+    rows = results.frame[(results.frame["variant"] == "head") & (results.frame["shift"] == "another setup")]
+    of_classes = rows[rows["task"] == "classification"]
+    assert set(of_classes["n"]) == {len(known)}
+
+
+def test_what_calibration_cannot_be_is_told_of_the_same_instances() -> None:
+    perfect = Skill(right=1.0, sharp=0.2)
+    results = made_results(skill={("head", "any"): perfect}, n=60)
+    own = results.frame[(results.frame["variant"] == "head") & (results.frame["shift"] == "another setup")]
+    own = own[own["task"] == "classification"].set_index("measure")
+    assert own["n"].nunique() == 1
+
+
+def test_a_network_that_says_where_alone_is_not_judged_by_classes() -> None:
+    made = made_results()
+    network = Network("cnn", "head", 0)
+    why = {"notes": {"classes": "it gives boxes alone: all classes are as likely"}}
+    own = {
+        name: replace(one, run={**one.run, "classifier": {**one.run["classifier"], **why}})
+        for name, one in made.streams.of[network].items()
+    }
+    results = Results(replace(made.streams, of={**made.streams.of, network: own}))
+    frame = results.frame[results.frame["variant"] == "head"]
+    assert set(frame["task"]) == {"localization"}
+    assert (network, NO_FAULT) not in results.coverages("sets")
+    assert (network, NO_FAULT) in results.coverages("boxes")
+
+
 def test_members_are_told_one_by_one(results: Results) -> None:
     found = results.members
     assert set(found["member"]) == {1, 2, 3}

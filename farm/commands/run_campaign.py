@@ -83,7 +83,9 @@ def _tell_plan(campaign: Campaign, home: Path, folder: CampaignFolder, options: 
 
         with importable(home):
             cells = [(one.cell.label, one.cell.experiment) for one in plan.cells]
-            sizes = protocol_named(said["protocol"]).size_record(cells, Costs(home))
+            protocol, costs = protocol_named(said["protocol"]), Costs(home)
+            sizes = protocol.size_record(cells, costs)
+            lacking += protocol.lacking(said, cells, costs)
     if options.format == "json":
         more = {"sizes": {**sizes, "lacking": lacking}} if sizes else {}
         print(json.dumps({**_as_json(plan, folder, workers), **more}, indent=2))

@@ -27,9 +27,10 @@ class Protocol:
     """A published way to evaluate, by its package, of which each module is loaded when it is asked for.
 
     `spec` has `as_campaign`; `sizes` has `Sizes` with `record`, and `wording` has `size_lines`; `results` has
-    `Results` with `of` and `write`; `tables` has `looks` and `short`; `page` has `page`. Results may have
-    `problems`, lines on what was wrong with data or files beside cells that failed, and `reported`, a
-    `farm.gate.reported.Reported` for the criteria of `farm check`.
+    `Results` with `of` and `write`; `tables` has `looks` and `short`; `page` has `page`. Sizes may have
+    `lacking`, lines on what of the file does not fit the data. Results may have `problems`, lines on what was
+    wrong with data or files beside cells that failed, and `reported`, a `farm.gate.reported.Reported` for the
+    criteria of `farm check`.
     """
 
     package: str
@@ -48,6 +49,13 @@ class Protocol:
         """Return what a campaign of these cells is, and what it takes, as JSON."""
         told: dict[str, Any] = self._module("sizes").Sizes(list(cells), costs).record()
         return told
+
+    def lacking(
+        self, said: Mapping[str, Any], cells: Iterable[tuple[Mapping[str, Any], Experiment]], costs: Costs
+    ) -> list[str]:
+        """Say what of a file does not fit its data, as far as the protocol looks for that before a run."""
+        look = getattr(self._module("sizes"), "lacking", None)
+        return [] if look is None else list(look(said, list(cells), costs))
 
     def size_lines(self, told: Mapping[str, Any], workers: int) -> list[str]:
         """Say in a few lines what `size_record` tells."""

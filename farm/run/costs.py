@@ -67,14 +67,28 @@ class Costs:
         values = int(np.prod(found.shape))
         return SetSize(len(found.train), len(found.validation), len(found.test), values)
 
-    def open_ood(self, spec: ComponentSpec, experiment: Experiment) -> None:
-        """Open a set that serves as OOD images alone, so that it is told where it is not there."""
+    def classes(self, spec: ComponentSpec, experiment: Experiment) -> tuple[str, ...] | None:
+        """Return a set's classes."""
+        found = self._workload(spec, experiment)
+        return None if found is None else found.classes
+
+    def open_images(self, fault: FaultSpec, experiment: Experiment) -> None:
+        """Open the images that a fault brings, so that it is told where they are not there, or do not fit."""
         workload = self._workload(experiment.workload, experiment)
-        if workload is not None:
-            title = spec.alias or str(spec.parameters.get("title") or spec.name)
+        if workload is None or "workload" not in fault.parameters:
+            return
+        spec = ComponentSpec.model_validate(fault.parameters["workload"])
+
+        def opened() -> Any:
+            bed, recipe = self._bed(experiment), self._recipe(experiment, None)
+            classifier = bed.untrained(recipe, workload) if isinstance(recipe, ModelSource) else None
+            if classifier is not None:
+                return bed.fault_notes(fault, workload, classifier)
             source: WorkloadSource = make_named("workload", spec)
-            make = partial(self._bed(experiment).ood_images, source, beside=workload)
-            self._once(f"{_said(spec)} as OOD images", title, make, self.not_there)
+            return bed.ood_images(source, beside=workload)
+
+        title = fault.alias or spec.alias or str(spec.parameters.get("title") or spec.name)
+        self._once(f"images of {_said(fault)}", title, opened, self.not_there)
 
     def network(self, experiment: Experiment, need: OwnNetwork | None = None) -> NetworkCost | None:
         """Measure a network that monitors ask for on an experiment's workload, or else its classifier.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farm.config.experiment import Experiment
-from farm.config.specs import ComponentSpec
 
 if TYPE_CHECKING:
     from farm.run.costs import Costs, SetSize
@@ -34,8 +33,7 @@ class Sizes:
         streams, occlusion, images = self._passes(size)
         for _, one in self.cells:
             for fault in one.faultload:
-                if "workload" in fault.parameters:
-                    self.costs.open_ood(ComponentSpec.model_validate(fault.parameters["workload"]), one)
+                self.costs.open_images(fault, one)
         seconds = {"training": spent, "streams": streams, "heat maps": occlusion}
         return {
             "cells": len(self.cells),

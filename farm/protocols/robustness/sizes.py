@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farm.config.experiment import Experiment
-from farm.config.specs import ComponentSpec
 
 if TYPE_CHECKING:
     from farm.run.costs import Costs, SetSize
@@ -98,8 +97,5 @@ class Sizes:
         seen: set[str] = set()
         for label, experiment in self.cells:
             for fault in experiment.faultload if label["faultload"] not in seen else ():
-                if "workload" in fault.parameters:
-                    self.costs.open_ood(
-                        ComponentSpec.model_validate(fault.parameters["workload"]), experiment
-                    )
+                self.costs.open_images(fault, experiment)
             seen.add(str(label["faultload"]))

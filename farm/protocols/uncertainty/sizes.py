@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from farm.config.experiment import Experiment
-from farm.config.specs import ComponentSpec
-from farm.protocols.uncertainty.asked import NOVELTY
+from farm.errors import suggestion
+from farm.protocols.uncertainty.asked import Uncertainty
 
 if TYPE_CHECKING:
     from farm.run.costs import Costs
@@ -69,9 +69,7 @@ class Sizes:
         opened: set[str] = set()
         for label, experiment in self.cells:
             for fault in experiment.faultload if label["faultload"] not in opened else ():
-                if fault.name == NOVELTY and "workload" in fault.parameters:
-                    spec = ComponentSpec.model_validate(fault.parameters["workload"])
-                    self.costs.open_ood(spec, experiment)
+                self.costs.open_images(fault, experiment)
             opened.add(str(label["faultload"]))
             size, cost = self.costs.size(experiment.workload, experiment), self.costs.network(experiment)
             if size is None or cost is None:
@@ -80,3 +78,19 @@ class Sizes:
             images += n
             spent += BESIDE + n * cost.seconds
         return images, spent
+
+
+def lacking(
+    said: Mapping[str, Any], cells: Sequence[tuple[Mapping[str, Any], Experiment]], costs: Costs
+) -> list[str]:
+    """Say what of the file does not fit the data: groups of classes that these do not have."""
+    merged, (_, first) = Uncertainty.model_validate(said).merged, cells[0]
+    if merged is None or (classes := costs.classes(first.workload, first)) is None:
+        return []
+    return [
+        f"merged.groups.{group}: '{name}' is no class of '{first.workload.alias or first.workload.name}'; "
+        f"{suggestion(name, classes)}"
+        for group, names in merged.groups.items()
+        for name in names
+        if name not in classes
+    ]

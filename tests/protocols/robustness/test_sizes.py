@@ -110,7 +110,7 @@ def test_images_say_how_long_streams_are() -> None:
 def test_sets_that_are_not_there_are_named(elsewhere: Path) -> None:
     natural = {"name": "npz", "path": "no-such.npz", "title": "mine"}
     told = sizes_of({**OWN, "natural": natural}, elsewhere)
-    assert set(told["not_there"]) == {"mine"}
+    assert set(told["not_there"]) == {"natural-images"}
     assert told["seconds"] is not None, "what can be measured is"
     nothing = sizes_of({**OWN, "workload": {**natural, "title": "theirs"}, "gans": []}, elsewhere)
     assert "theirs" in nothing["not_there"]

@@ -11,6 +11,14 @@ from farm.campaign.spec import parse_campaign
 from farm.protocols import protocol
 from farm.run.costs import Costs
 
+
+def workload_classes(costs: Costs, cells: list[Any]) -> tuple[str, ...]:
+    first = cells[0][1]
+    found = costs.classes(first.workload, first)
+    assert found is not None
+    return found
+
+
 size_lines = protocol("uncertainty").size_lines
 OWN: dict[str, Any] = {
     "name": "own",
@@ -50,8 +58,33 @@ def test_what_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     shifts = [{"name": "novelty", "as": "another setup", "workload": lost}]
     few = {**OWN, "variants": ["vanilla"], "repetitions": 1}
     told = sizes_of({**few, "shifts": shifts}, tmp_path)
-    assert set(told["not_there"]) == {"elsewhere"}
+    assert set(told["not_there"]) == {"another setup"}
     assert told["seconds"] is not None
     nothing = sizes_of({**few, "workload": {**lost, "title": "mine"}}, tmp_path)
     assert nothing["seconds"] is None
     assert "hours and gigabytes: not known" in "\n".join(size_lines(nothing, workers=2))
+
+
+def test_what_does_not_fit_the_data_is_told_before_anything_is_trained() -> None:
+    abroad = {"name": "novelty", "workload": "signs-abroad"}
+    shifts = [
+        {**abroad, "as": "foggy", "where": {"wether": "fog"}},
+        {**abroad, "as": "mapped", "same": [["school-zone", "sotp"]]},
+    ]
+    groups = {"speed": ["speed-30", "sped-50"], "stop": ["stop"]}
+    own = {**OWN, "variants": ["vanilla"], "repetitions": 1, "shifts": shifts}
+    own["merged"] = {"groups": groups, "shifts": ["foggy"]}
+    campaign = parse_campaign(own, "own")
+    cells = [(cell.label, cell.experiment) for cell in campaign.cells()]
+    costs = Costs(Path())
+    told = protocol("uncertainty").size_record(cells, costs)
+    assert set(told["not_there"]) == {"foggy", "mapped"}
+    assert "wether" in told["not_there"]["foggy"]
+    assert "sotp" in told["not_there"]["mapped"]
+    lacking = protocol("uncertainty").lacking(own, cells, costs)
+    assert [line.split(";")[0] for line in lacking] == [
+        f"merged.groups.speed: '{name}' is no class of 'signs'"
+        for name in groups["speed"]
+        if name not in workload_classes(costs, cells)
+    ]
+    assert lacking

@@ -49,6 +49,9 @@ class Results:
 
     streams: Streams
     _drawn: dict[tuple[Task, str], Draws] = field(default_factory=dict, init=False, repr=False)
+    _covered: dict[str, dict[tuple[Network, str], CoverageHad]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def of(cls, folder: Path | str) -> Results:
@@ -103,6 +106,8 @@ class Results:
 
         Where all would cover as many as they should, that one of all falls short has a chance of 5 %.
         """
+        if what in self._covered:
+            return self._covered[what]
         streams = [
             (network, shift, readouts)
             for network in self.calibrated
@@ -116,7 +121,8 @@ class Results:
             )
             for network, shift, readouts in streams
         }
-        return {key: had for key, had in found.items() if had is not None}
+        self._covered[what] = {key: had for key, had in found.items() if had is not None}
+        return self._covered[what]
 
     def _merging(self, shift: str) -> MergedSpec | None:
         """Return how classes are merged under a shift; None where they are not."""

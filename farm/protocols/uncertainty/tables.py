@@ -66,9 +66,10 @@ def performance(results: Results) -> Look:
     kinds = [kind for kind in results.streams.kinds if kind[1] in (VANILLA, OWN)] or results.streams.kinds
     columns: list[tuple[str, Task, str, str]] = []
     for measure in ("accuracy", "nll"):
-        columns.append((f"{measure}, all classes", CLASSES, measure, NO_FAULT))
+        shown = measure if measure == "accuracy" else measure.upper()
+        columns.append((f"{shown}, all classes", CLASSES, measure, NO_FAULT))
         if merged:
-            columns.append((f"{measure}, merged", CLASSES, measure, MERGED_ID))
+            columns.append((f"{shown}, merged", CLASSES, measure, MERGED_ID))
     columns += [
         (measure.upper() if measure == "mae" else "IoU", BOXES, measure, NO_FAULT)
         for measure in ("mae", "iou")
@@ -130,9 +131,16 @@ def by_shift(results: Results, task: Task, measure: str) -> Look:
     table = 5 if task == CLASSES else 6
     notes = [wording.higher_words(task, measure)]
     if task == CLASSES and results.spec.merged is not None:
-        notes.append(f"Classes are merged under: {', '.join(results.spec.merged.shifts)}.")
+        notes.append(_merged_note(results))
+    if measure == "mae":
+        notes.append(wording.image_sizes(results))
     title = f"{begun(NAMES[task, measure])} under shift (Table {table})"
     return Look(title, ("network", *shifts), rows, tuple(notes), digits=DIGITS)
+
+
+def _merged_note(results: Results) -> str:
+    assert results.spec.merged is not None
+    return f"Classes are merged under {MERGED_ID}, {', '.join(results.spec.merged.shifts)}."
 
 
 def on_test_data(results: Results) -> Look:
@@ -154,7 +162,8 @@ def on_test_data(results: Results) -> Look:
 def accumulated(results: Results, task: Task, measure: str) -> Look:
     """Return a measure over all backbones and variants, shift by shift: the numbers of Figures 12 and 13."""
     rows: list[tuple[LookCell, ...]] = []
-    for shift in (NO_FAULT, *results.shifts_of(task)):
+    merged = task == CLASSES and results.spec.merged is not None
+    for shift in (NO_FAULT, *([MERGED_ID] if merged else []), *results.shifts_of(task)):
         values = [mean_cell(results, kind, shift, task, measure) for kind in results.streams.kinds]
         known = [one.value for one in values if isinstance(one, Measure) and one.defined]
         cells: list[LookCell] = (
@@ -163,4 +172,5 @@ def accumulated(results: Results, task: Task, measure: str) -> Look:
         rows.append((shift, *cells, len(known)))
     figure = 12 if task == CLASSES else 13
     title = f"{begun(NAMES[task, measure])} over all networks (Figure {figure})"
-    return Look(title, ("shift", *QUARTILES, "networks"), rows, digits=DIGITS)
+    notes = [_merged_note(results)] if merged else []
+    return Look(title, ("shift", *QUARTILES, "networks"), rows, tuple(notes), digits=DIGITS)

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from farm.config.specs import NO_FAULT
+from farm.measures import Measure
+from farm.measures.boxes import NO_BOXES
 from farm.protocols.shared import estimate_lines, trainings_line
-from farm.protocols.uncertainty.asked import OWN, VANILLA
+from farm.protocols.uncertainty.asked import MERGED_ID, OWN, VANILLA
 from farm.protocols.uncertainty.compared import Kind
 from farm.protocols.uncertainty.findings import ExpectedDifference, Finding
 from farm.protocols.uncertainty.measured import BOXES, CLASSES, HIGHER_IS_BETTER, Task
@@ -45,16 +47,35 @@ def falls(results: Results) -> Iterator[str]:
     for task, measure in ((CLASSES, "accuracy"), (BOXES, "iou")):
         shifts = results.shifts_of(task)
         for kind in results.streams.kinds:
-            plain = results.mean(kind, NO_FAULT, task, measure)
-            under = {name: results.mean(kind, name, task, measure) for name in shifts}
-            known = {name: one.value for name, one in under.items() if one is not None and one.defined}
-            if kind[1] not in (VANILLA, OWN) or plain is None or not plain.defined or not known:
+            if kind[1] not in (VANILLA, OWN):
                 continue
-            worst = min(known, key=known.__getitem__)
+            pairs = [
+                (_beside(results, kind, name, task, measure), results.mean(kind, name, task, measure), name)
+                for name in shifts
+            ]
+            known = [
+                (plain.value, under.value, name)
+                for plain, under, name in pairs
+                if plain is not None and under is not None and plain.defined and under.defined
+            ]
+            if not known:
+                continue
+            before, after, worst = min(known, key=lambda one: one[1] - one[0])
+            what, n = f"The {NAMES[task, measure]} of {named(kind)}", counted(len(known), "shift")
+            if after >= before:
+                yield f"{what} is under none of {n} lower than on the test data."
+                continue
+            merged = ", of merged classes" if task == CLASSES and results.spec.is_merged(worst) else ""
             yield (
-                f"The {NAMES[task, measure]} of {named(kind)} is {plain.value:.3f} on the test data; of "
-                f"{counted(len(known), 'shift')} it is lowest under {worst}: {known[worst]:.3f}."
+                f"{what} falls furthest under {worst}, of {n}: from {before:.3f} on the test data to "
+                f"{after:.3f}{merged}."
             )
+
+
+def _beside(results: Results, kind: Kind, shift: str, task: Task, measure: str) -> Measure | None:
+    """Return what a shift is compared with: the test data, of merged classes where these are merged."""
+    merged = task == CLASSES and results.spec.is_merged(shift)
+    return results.mean(kind, MERGED_ID if merged else NO_FAULT, task, measure)
 
 
 def better_variants(results: Results, task: Task, measure: str) -> Iterator[str]:
@@ -174,8 +195,9 @@ def scope(results: Results) -> str:
             "other trainings would give."
         )
     return (
-        f"Comparisons are of the mean over {counted(n, 'training')} of each network, on other images of the "
-        "kind; a difference shows only where it has the same side in each repetition."
+        f"Comparisons are of the mean over these {counted(n, 'training')} of each network, on other images "
+        "of the kind; a difference shows only where it has the same side in each repetition. Trainings of "
+        "one recipe differ, too, so that few of them do not tell which recipe is better."
     )
 
 
@@ -193,6 +215,13 @@ def lacking(results: Results) -> list[str]:
 def without_value(results: Results) -> list[str]:
     """Say why results have no value, and how many."""
     return [f"{why} (in {counted(n, 'result')})" for why, n in results.undefined.items()]
+
+
+def image_sizes(results: Results) -> str:
+    """Say of which images pixels are."""
+    told = [own.run.get("boxes") for network in results.streams.of.values() for own in network.values()]
+    sizes = dict.fromkeys(f"{one['width']} x {one['height']}" for one in told if one)
+    return f"Pixels of images of {listed(list(sizes))}, as networks see them." if sizes else NO_BOXES
 
 
 def higher_words(task: Task, measure: str) -> str:

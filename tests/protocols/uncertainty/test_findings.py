@@ -114,3 +114,14 @@ def test_repetitions_that_disagree_tell_nothing() -> None:
 
 def test_numbers_are_told(held: list[Finding]) -> None:
     same_text("\n".join(f"{one.claim}: {one.verdict} ({one.rule}): {finding_numbers(one)}" for one in held))
+
+
+def test_one_difference_to_the_other_side_is_enough_not_to_hold() -> None:
+    skill = {
+        ("last-layer", "any"): Skill(
+            right=0.95
+        ),  # the first that dropout after the backbone is compared with
+        ("after-backbone", "any"): Skill(right=0.85),
+        ("head", "any"): Skill(right=0.7),
+    }
+    assert named(of(skill), "best for classes").verdict == "does not hold"

@@ -15,6 +15,7 @@ from farm.api.boxes import PREDICTED_BOX, SPREAD_OF_BOX, TRUE_BOX
 from farm.config.specs import NO_FAULT
 from farm.measures.localization import regression_ece
 from farm.protocols.uncertainty.asked import MERGED_ID, VALIDATION, VARIANTS
+from farm.protocols.uncertainty.post_hoc import with_probabilities
 from farm.protocols.uncertainty.results import COLUMNS, OF_MONITOR, REASON, Results
 from farm.protocols.uncertainty.streams import Network
 from farm.store.class_probabilities import class_probabilities
@@ -278,6 +279,25 @@ def test_a_network_that_says_where_alone_is_not_judged_by_classes() -> None:
     assert set(frame["task"]) == {"localization"}
     assert (network, NO_FAULT) not in results.coverages("sets")
     assert (network, NO_FAULT) in results.coverages("boxes")
+
+
+def test_scaled_probabilities_come_with_what_is_predicted_by_them(results: Results) -> None:
+    own = results.streams.of[Network("cnn", "head", 0)]["heavy rain"]
+    turned = own.probabilities[:, ::-1].astype(np.float64)
+    made = with_probabilities(own, turned).instances
+    assert made["predicted"].tolist() == turned.argmax(axis=1).tolist()
+    assert made["confidence"].tolist() == turned.max(axis=1).tolist()
+
+
+def test_falling_short_is_by_chance_of_all_streams_together(results: Results) -> None:
+    found = results.coverages("boxes")
+    network = Network("cnn", "vanilla", 0)
+    readouts = results.streams.of[network][NO_FAULT]
+    alone = results.calibrated[network].coverage("boxes", readouts, None)
+    corrected = results.calibrated[network].coverage("boxes", readouts, None, 1 - 0.1 / len(found))
+    assert found[network, NO_FAULT].expected[0].value == corrected.expected[0].value
+    assert corrected.expected[0].value < alone.expected[0].value
+    assert len(found) == 6 * 6, "six networks on the test data and five shifts"
 
 
 def test_members_are_told_one_by_one(results: Results) -> None:

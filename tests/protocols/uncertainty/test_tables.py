@@ -98,7 +98,7 @@ def test_single_networks_have_intervals_on_the_test_data(results: Results, table
         assert isinstance(found, Bounded)
         told = value(results, "vanilla", task, NO_FAULT, measure)
         assert found.low.value < told == found.value.value < found.high.value
-    assert isinstance(cell(look, "cnn vanilla", "nll, merged"), Measure)
+    assert isinstance(cell(look, "cnn vanilla", "NLL, merged"), Measure)
 
 
 def test_rates_are_those_that_the_networks_were_made_with(tables: list[Look]) -> None:
@@ -117,6 +117,46 @@ def test_quartiles_are_over_all_networks(results: Results, tables: list[Look]) -
     assert cell(boxes, "heavy rain", "networks") == 5, "vanilla tells no spread"
 
 
+def test_where_classes_are_merged_the_test_data_are_told_so_too(tables: list[Look], results: Results) -> None:
+    look = table(tables, "Accuracy over all networks")
+    frame = results.frame
+    own = frame[(frame["measure"] == "accuracy") & (frame["shift"] == "none, merged")]["value"]
+    assert cell(look, "none, merged", "median").value == pytest.approx(float(own.median()))
+    assert look.notes == ("Classes are merged under none, merged, another setup.",)
+    assert table(tables, "IoU over all networks").notes == ()
+
+
+def test_a_fall_under_merged_classes_is_from_the_test_data_of_these() -> None:
+    skill = {("vanilla", "another setup"): Skill(right=0.4), ("vanilla", "any"): Skill(right=0.9)}
+    results = made_results(made_spec(variants=["vanilla"]), skill=skill)
+    before, after = (
+        value(results, "vanilla", "classification", shift, "accuracy")
+        for shift in ("none, merged", "another setup")
+    )
+    first = next(iter(wording.falls(results)))
+    assert first.endswith(f"from {before:.3f} on the test data to {after:.3f}, of merged classes.")
+
+
+def test_what_nothing_falls_under_is_said() -> None:
+    skill = {("vanilla", "none"): Skill(error=9.0)}
+    results = made_results(made_spec(variants=["vanilla"]), skill=skill)
+    assert "The IoU of cnn vanilla is under none of 5 shifts lower than on the test data." in [
+        *wording.falls(results)
+    ]
+
+
+def test_pixels_are_said_of_which_images(tables: list[Look]) -> None:
+    (look,) = [one for one in tables if one.title.startswith("MAE of boxes (pixels) under shift")]
+    assert "Pixels of images of 48 x 48, as networks see them." in look.notes
+
+
+def test_members_spread_is_that_of_a_sample(tables: list[Look], results: Results) -> None:
+    look = table(tables, "The members of ensembles")
+    own = results.members
+    values = [one.value for one in own.loc[own["measure"] == "accuracy", "value"]]
+    assert cell(look, "cnn, accuracy", "standard deviation").value == pytest.approx(np.std(values, ddof=1))
+
+
 def test_monitors_that_a_variant_cannot_have_are_told(tables: list[Look]) -> None:
     look = table(tables, "Is the uncertainty a good monitor? AUROC")
     assert [row[0] for row in look.rows if "vanilla" in str(row[0])] == ["cnn vanilla: entropy"]
@@ -125,11 +165,13 @@ def test_monitors_that_a_variant_cannot_have_are_told(tables: list[Look]) -> Non
 
 def test_sentences_say_what_was_found(results: Results) -> None:
     told = [*wording.falls(results), *wording.conformal(results)]
-    assert (
-        f"is {value(results, 'vanilla', 'classification', NO_FAULT, 'accuracy'):.3f} on the test data"
-        in told[0]
+    before, after = (
+        value(results, "vanilla", "classification", shift, "accuracy") for shift in (NO_FAULT, "heavy rain")
     )
-    assert "lowest under heavy rain" in told[0]
+    assert told[0] == (
+        f"The accuracy of cnn vanilla falls furthest under heavy rain, of 4 shifts: from {before:.3f} on the "
+        f"test data to {after:.3f}."
+    )
     (boxes,) = (one for one in told if one.startswith("Boxes that should"))
     assert "heavy rain (1 network)" in boxes
     (first,) = wording.better_variants(results, "classification", "accuracy")
@@ -199,7 +241,7 @@ def test_without_any_of_the_sources_networks_none_of_its_findings_is_looked_at()
     made = made_results(made_spec(backbones=[], classifiers=[{"name": "lenet", "as": "mine"}]))
     first = list(short(made))
     assert [one.title for one in first] == ["Test data without any shift (Table 3)", "In short"]
-    assert first[1].notes[0].startswith("The accuracy of mine own is ")
+    assert first[1].notes[0].startswith("The accuracy of mine own falls furthest under ")
 
 
 def test_false_alarms_are_those_of_the_whole_test_data() -> None:

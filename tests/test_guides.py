@@ -16,6 +16,7 @@ from farm.config.severity_matrix import load_severities, parse_severities
 from farm.gate.criteria_file import parse_criteria
 from farm.protocols.dependability.spec import Dependability
 from farm.protocols.robustness.spec import Robustness
+from farm.protocols.uncertainty.asked import VARIANTS, Uncertainty
 from farm.store.logs import read_log
 from farm.tuning.spec import parse_tuning
 from farm.workloads.crops.class_map import parse_class_map
@@ -28,6 +29,7 @@ CROPS = (GUIDES / "crops.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
 TUNING = (GUIDES / "tuning.md").read_text(encoding="utf-8")
+UNCERTAINTY = (GUIDES / "uncertainty.md").read_text(encoding="utf-8")
 DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
 ROBUSTNESS = (GUIDES / "robustness.md").read_text(encoding="utf-8")
 
@@ -97,8 +99,17 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
         (TUNING, {"tune"}),
+        (UNCERTAINTY, {"run"}),
     ],
-    ids=["continuous integration", "first look", "logs", "robustness", "dependability", "tuning"],
+    ids=[
+        "continuous integration",
+        "first look",
+        "logs",
+        "robustness",
+        "dependability",
+        "tuning",
+        "uncertainty",
+    ],
 )
 def test_every_command_is_one_that_farm_takes(capsys, guide, named) -> None:
     # What is but named, such as `farm check`, is left out.
@@ -125,6 +136,15 @@ def test_the_dependability_evaluation_is_one_with_its_severities_and_criteria() 
     traffic = load_severities(EXPERIMENTS / "severities" / "traffic.yaml", classes)
     assert (parse_severities(severities, classes, "own.yaml").weights == traffic.weights).all()
     assert len(parse_criteria(criteria, GUIDES / "dependability.yaml").criteria) == 5
+
+
+def test_the_evaluation_of_uncertainty_is_one() -> None:
+    (block,) = blocks(UNCERTAINTY, "yaml")
+    spec = Uncertainty.model_validate(yaml.safe_load(block))
+    assert spec.shift_names == ["light rain", "heavy rain", "snow", "strangers"]
+    assert spec.is_merged("snow")
+    told = set(re.findall(r"^\| `([a-z-]+)` \|", UNCERTAINTY, flags=re.MULTILINE))
+    assert told == set(VARIANTS)
 
 
 def test_the_search_is_one() -> None:

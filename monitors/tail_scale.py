@@ -91,6 +91,7 @@ class TailScale:
         start, step = self.values[lower], self.values[upper] - self.values[lower]
         way = np.divide(scores - start, step, out=np.zeros_like(scores), where=step > 0)
         level = self.levels[lower] + way * (self.levels[upper] - self.levels[lower])
+        level = np.minimum(level, self.levels[upper])  # which rounding may pass by a last bit
         beyond, short = scores - self.values[-1], np.maximum(self.values[0] - scores, 0.0)
         with np.errstate(over="ignore"):
             above = np.minimum(self.top + beyond / self.spread, LARGEST)

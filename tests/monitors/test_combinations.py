@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -267,6 +267,7 @@ def test_the_scale_rises_strictly(known, asked) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(any_finite, min_size=1, max_size=20), st.lists(any_finite, min_size=1, max_size=20))
+@example([0.0] * 7 + [-1.0] * 3 + [-2.0], [0.0])  # whose line passes its end by a last bit
 def test_the_scale_is_finite_and_never_falls_for_any_numbers(known, asked) -> None:
     scale = TailScale.of(np.array(known))
     near = [math.nextafter(x, way) for x in known for way in (-math.inf, math.inf)]

@@ -20,7 +20,7 @@ from farm.judging import VerdictTable
 from farm.measures import Measure, undefined
 from farm.protocols.uncertainty.asked import NOVELTY, Uncertainty
 from farm.protocols.uncertainty.measured import BOXES, CLASSES, MEASURES, Task
-from farm.protocols.uncertainty.streams import Network
+from farm.protocols.uncertainty.streams import JudgedNetwork
 from farm.statistics.bootstrap import Bootstrap, Difference
 from farm.statistics.resampling import Resampling
 from farm.store.readouts import Readouts
@@ -78,12 +78,12 @@ class Draws:
         spec: Uncertainty,
         task: Task,
         measure: str,
-        judged: Mapping[tuple[Network, str], tuple[Readouts, Measure]],
+        judged: Mapping[tuple[JudgedNetwork, str], tuple[Readouts, Measure]],
         seeds: Sequence[int],
     ) -> None:
         self._spec, self._task, self._measure, self._seeds = spec, task, measure, seeds
         self._values: dict[Place, DrawnValue] = {}
-        by_part: dict[str, list[tuple[Network, str]]] = {}
+        by_part: dict[str, list[tuple[JudgedNetwork, str]]] = {}
         for network, shift in judged:
             by_part.setdefault(self._part(shift), []).append((network, shift))
         for part, keys in by_part.items():
@@ -94,10 +94,10 @@ class Draws:
         brought = {one.alias or one.name for one in self._spec.shifts if one.name == NOVELTY}
         return shift if shift in brought else NO_FAULT
 
-    def _draw(self, part: str, judged: Mapping[tuple[Network, str], tuple[Readouts, Measure]]) -> None:
+    def _draw(self, part: str, judged: Mapping[tuple[JudgedNetwork, str], tuple[Readouts, Measure]]) -> None:
         places: dict[str, int] = {}
-        summed: dict[tuple[Network, str], FloatArray] = {}
-        tracked: dict[tuple[Network, str], tuple[IntArray, FloatArray]] = {}
+        summed: dict[tuple[JudgedNetwork, str], FloatArray] = {}
+        tracked: dict[tuple[JudgedNetwork, str], tuple[IntArray, FloatArray]] = {}
         for key, (readouts, value) in judged.items():
             if value.defined:
                 table = _table(readouts)

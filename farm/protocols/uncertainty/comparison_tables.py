@@ -12,7 +12,7 @@ from farm.protocols.uncertainty.cells import DIGITS
 from farm.protocols.uncertainty.findings import findings
 from farm.protocols.uncertainty.measured import BOXES, CLASSES, Task
 from farm.protocols.uncertainty.results import Results
-from farm.protocols.uncertainty.summary import Comparison, comparisons, rankings
+from farm.protocols.uncertainty.summary import NetworkComparison, comparisons, rankings
 from farm.protocols.uncertainty.wording import NAMES, named
 from farm.statistics.concordance import Concordance
 from farm.statistics.wording import p_cell
@@ -50,7 +50,7 @@ def compared(results: Results, task: Task, measure: str) -> Iterator[Look]:
     yield Look(f"Which network is better by {NAMES[task, measure]}?", columns, rows, notes, digits=DIGITS)
 
 
-def _sides(one: Comparison) -> str:
+def _sides(one: NetworkComparison) -> str:
     by_seed = one.contrast.by_seed
     return f"{sum(value > 0 for value in by_seed)} of {len(by_seed)}"
 

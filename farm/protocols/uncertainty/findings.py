@@ -53,7 +53,7 @@ class ExpectedDifference:
 
 
 @dataclass(frozen=True)
-class Finding:
+class SourceFinding:
     """What the source found, and whether it holds here."""
 
     claim: str
@@ -87,7 +87,7 @@ class _Asked:
     why: str = field(default="")
 
 
-def findings(results: Results) -> list[Finding]:
+def findings(results: Results) -> list[SourceFinding]:
     """Look at each of the source's findings."""
     asked = list(_asked(results))
     contrasts = [
@@ -101,7 +101,7 @@ def findings(results: Results) -> list[Finding]:
     for one in asked:
         differences = tuple(ExpectedDifference(side.said, *next(told)) for side in one.sides)
         verdict, why = (UNKNOWN, one.why) if one.why else _verdict(one, differences)
-        found.append(Finding(one.claim, one.rule, verdict, why, differences))
+        found.append(SourceFinding(one.claim, one.rule, verdict, why, differences))
     return found
 
 

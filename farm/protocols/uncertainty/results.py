@@ -25,7 +25,7 @@ from farm.protocols.uncertainty.measured import (
     with_merged_classes,
 )
 from farm.protocols.uncertainty.post_hoc import PostHoc
-from farm.protocols.uncertainty.streams import Network, Streams
+from farm.protocols.uncertainty.streams import JudgedNetwork, Streams
 from farm.protocols.uncertainty.watched import OF_MONITORS, watched
 from farm.statistics.post_hoc.coverage import CoverageHad
 from farm.store.files import write_text
@@ -49,7 +49,7 @@ class Results:
 
     streams: Streams
     _drawn: dict[tuple[Task, str], Draws] = field(default_factory=dict, init=False, repr=False)
-    _covered: dict[str, dict[tuple[Network, str], CoverageHad]] = field(
+    _covered: dict[str, dict[tuple[JudgedNetwork, str], CoverageHad]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -64,9 +64,9 @@ class Results:
         return self.streams.spec
 
     @cached_property
-    def _merged(self) -> dict[tuple[Network, str], Readouts | str]:
+    def _merged(self) -> dict[tuple[JudgedNetwork, str], Readouts | str]:
         """What is judged in the place of streams whose classes are merged; or why they cannot be."""
-        found: dict[tuple[Network, str], Readouts | str] = {}
+        found: dict[tuple[JudgedNetwork, str], Readouts | str] = {}
         if (said := self.spec.merged) is None:
             return found
         for network, own in self.streams.of.items():
@@ -80,9 +80,9 @@ class Results:
         return found
 
     @cached_property
-    def judged(self) -> dict[tuple[Network, str, Task], Readouts]:
+    def judged(self) -> dict[tuple[JudgedNetwork, str, Task], Readouts]:
         """The readouts by which each network is judged on each shift, task by task."""
-        found: dict[tuple[Network, str, Task], Readouts] = {}
+        found: dict[tuple[JudgedNetwork, str, Task], Readouts] = {}
         for network, own in self.streams.of.items():
             for shift, readouts in own.items():
                 if shift == VALIDATION:
@@ -96,12 +96,12 @@ class Results:
         return found
 
     @cached_property
-    def calibrated(self) -> dict[Network, PostHoc]:
+    def calibrated(self) -> dict[JudgedNetwork, PostHoc]:
         """What was fitted to each network's validation data, where they are there."""
         there = {network: own[VALIDATION] for network, own in self.streams.of.items() if VALIDATION in own}
         return {network: PostHoc.fit(one, self.spec.coverage) for network, one in there.items()}
 
-    def coverages(self, what: str) -> dict[tuple[Network, str], CoverageHad]:
+    def coverages(self, what: str) -> dict[tuple[JudgedNetwork, str], CoverageHad]:
         """Return how many sets of classes, or boxes, hold what is right, by network and shift.
 
         Where all would cover as many as they should, that one of all falls short has a chance of 5 %.
@@ -129,7 +129,7 @@ class Results:
         return self.spec.merged if self.spec.is_merged(shift) else None
 
     @cached_property
-    def _measured(self) -> list[tuple[Network, str, Result]]:
+    def _measured(self) -> list[tuple[JudgedNetwork, str, Result]]:
         """What each network is worth on each shift as it is."""
         return [
             (network, shift, result)
@@ -138,7 +138,7 @@ class Results:
         ]
 
     @cached_property
-    def _found(self) -> list[tuple[Network, str, Result]]:
+    def _found(self) -> list[tuple[JudgedNetwork, str, Result]]:
         """The same, and what it is worth once it is calibrated."""
         after = [
             (network, shift, result)
@@ -147,7 +147,7 @@ class Results:
         ]
         return [*self._measured, *after]
 
-    def _after(self, network: Network, own: Mapping[str, Readouts]) -> Iterator[tuple[str, Result]]:
+    def _after(self, network: JudgedNetwork, own: Mapping[str, Readouts]) -> Iterator[tuple[str, Result]]:
         """Yield what a network's streams are worth after it was calibrated."""
         if (fitted := self.calibrated.get(network)) is None:
             return
@@ -191,7 +191,7 @@ class Results:
                     rows += [{**network._asdict(), **row} for row in said]
         return rows, unfit
 
-    def _judged_together(self, network: Network, shift: str) -> tuple[Readouts | None, Readouts | None]:
+    def _judged_together(self, network: JudgedNetwork, shift: str) -> tuple[Readouts | None, Readouts | None]:
         """Return the test data and a shift: of merged classes, where these alone are known there."""
         if self.spec.is_merged(shift):
             return self.judged.get((network, MERGED_ID, CLASSES)), self.judged.get((network, shift, CLASSES))

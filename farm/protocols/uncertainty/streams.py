@@ -17,7 +17,7 @@ from farm.store.campaign_folder import CampaignFolder, planned_cells
 from farm.store.readouts import Readouts
 
 
-class Network(NamedTuple):
+class JudgedNetwork(NamedTuple):
     """A network, or several whose answers are averaged, as results name it."""
 
     backbone: str
@@ -40,7 +40,7 @@ class Streams:
     """The readouts of an evaluation of uncertainty, by network and by what they are of."""
 
     spec: Uncertainty
-    of: Mapping[Network, Mapping[str, Readouts]]
+    of: Mapping[JudgedNetwork, Mapping[str, Readouts]]
     """By `none`, by `validation data` and by shift, in the order of the file."""
     members: Mapping[tuple[str, int], Mapping[int, Readouts]] = field(default_factory=dict)
     """The single networks of ensembles on the test data, by backbone and seed, and by number."""
@@ -82,7 +82,7 @@ class Streams:
     def sorted(cls, spec: Uncertainty, cells: Iterable[tuple[Mapping[str, Any], Readouts]]) -> Streams:
         """Put readouts where they belong, by their cells' labels."""
         known = {one.title: one for one in planned(spec)}
-        whole: dict[Network, dict[str, Readouts]] = {}
+        whole: dict[JudgedNetwork, dict[str, Readouts]] = {}
         members: dict[tuple[str, int], dict[int, Readouts]] = {}
         streams = (NO_FAULT, VALIDATION, *spec.shift_names)
         for label, readouts in cells:
@@ -94,7 +94,7 @@ class Streams:
             if one.member is not None:
                 members.setdefault((one.backbone, seed), {})[one.member] = readouts
             else:
-                whole.setdefault(Network(one.backbone, one.variant, seed), {})[stream] = readouts
+                whole.setdefault(JudgedNetwork(one.backbone, one.variant, seed), {})[stream] = readouts
         ordered = {
             network: {stream: own[stream] for stream in streams if stream in own}
             for network, own in whole.items()

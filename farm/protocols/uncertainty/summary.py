@@ -25,7 +25,7 @@ WHERE: tuple[Where, ...] = ("test data", "all shifts")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NetworkComparison:
     """Two networks on the same images."""
 
     task: Task
@@ -69,7 +69,7 @@ def places(results: Results, kind: Kind, task: Task, where: Where) -> list[Place
     return [Place(kind, shift) for shift in shifts]
 
 
-def comparisons(results: Results, task: Task, measure: str) -> list[Comparison]:
+def comparisons(results: Results, task: Task, measure: str) -> list[NetworkComparison]:
     """Compare each two networks that can be compared by a measure."""
     draws, found = results.draws(task, measure), []
     for group in groups(results).values():
@@ -78,7 +78,7 @@ def comparisons(results: Results, task: Task, measure: str) -> list[Comparison]:
                 one, other = (places(results, kind, task, where) for kind in (first, second))
                 contrast = draws.contrast(one, other)
                 numbers = contrast, contrast.difference.p
-                found.append(Comparison(task, measure, where, first, second, *numbers))
+                found.append(NetworkComparison(task, measure, where, first, second, *numbers))
     adjusted = corrected([one.p for one in found])
     return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
 

@@ -11,12 +11,12 @@ from farm.measures.boxes import NO_BOXES
 from farm.protocols.shared import estimate_lines, trainings_line
 from farm.protocols.uncertainty.asked import MERGED_ID, OWN, VANILLA
 from farm.protocols.uncertainty.compared import Kind
-from farm.protocols.uncertainty.findings import ExpectedDifference, Finding
+from farm.protocols.uncertainty.findings import ExpectedDifference, SourceFinding
 from farm.protocols.uncertainty.measured import BOXES, CLASSES, HIGHER_IS_BETTER, Task
 from farm.protocols.uncertainty.post_hoc import BOX_BANDS, SETS
 from farm.protocols.uncertainty.results import Results
-from farm.protocols.uncertainty.streams import Network
-from farm.protocols.uncertainty.summary import Comparison, Ranking, comparisons, rankings
+from farm.protocols.uncertainty.streams import JudgedNetwork
+from farm.protocols.uncertainty.summary import NetworkComparison, Ranking, comparisons, rankings
 from farm.report.cells import interval
 from farm.statistics.concordance import Concordance
 from farm.statistics.wording import counted, listed, p_words, verb
@@ -104,7 +104,7 @@ def _rankings_of(results: Results, task: Task, measure: str) -> list[Ranking]:
     ]
 
 
-def _other(one: Comparison, kind: Kind) -> Kind:
+def _other(one: NetworkComparison, kind: Kind) -> Kind:
     return one.second if one.first == kind else one.first
 
 
@@ -143,7 +143,7 @@ def ranking_sentence(one: Ranking) -> str:
 def conformal(results: Results) -> Iterator[str]:
     """Say where sets of classes and boxes hold what is right less often than they should on test data."""
     for what, said in ((SETS, "Sets of classes"), (BOX_BANDS, "Boxes")):
-        short: dict[str, list[Network]] = {}
+        short: dict[str, list[JudgedNetwork]] = {}
         asked, found = f"{100 * results.spec.coverage:g} %", results.coverages(what)
         for (network, shift), had in found.items():
             if had.falls_short:
@@ -167,7 +167,7 @@ def _shown(stream: str) -> str:
     return "the test data" if stream == NO_FAULT else stream
 
 
-def finding_numbers(one: Finding) -> str:
+def finding_numbers(one: SourceFinding) -> str:
     """Say the numbers by which a finding holds or not."""
     if not one.differences:
         return one.why

@@ -16,7 +16,7 @@ from farm.measures.probability_sums import CLASSIFIER_ECE
 from farm.protocols.uncertainty.compared import DRAWN, Contrast, Place, mean_of, parts_of, value_of_sums
 from farm.protocols.uncertainty.measured import BOXES, CLASSES, Task
 from farm.protocols.uncertainty.results import Results
-from farm.protocols.uncertainty.streams import Network
+from farm.protocols.uncertainty.streams import JudgedNetwork
 from farm.protocols.uncertainty.summary import comparisons, groups, rankings, shown
 from farm.statistics.bootstrap import Difference
 from tests.protocols.uncertainty.made_streams import Skill, made_results, made_spec, made_stream
@@ -36,7 +36,7 @@ def results() -> Results:
 def test_sums_of_all_instances_make_the_value_that_results_have(
     results: Results, task: Task, measure: str
 ) -> None:
-    readouts = results.streams.of[Network(*HEAD, 0)]["heavy rain"]
+    readouts = results.streams.of[JudgedNetwork(*HEAD, 0)]["heavy rain"]
     table = VerdictTable.of(readouts.instances, readouts.alarms.iloc[:0], {})
     found = value_of_sums(task, measure, parts_of(table, task, measure).sum(axis=0)[None])
     told = results.mean(HEAD, "heavy rain", task, measure)
@@ -50,7 +50,7 @@ def test_sums_of_all_instances_make_the_value_that_results_have(
 @pytest.mark.parametrize(("task", "measure"), EVERY)
 def test_a_draw_is_the_value_of_the_images_that_are_drawn(results: Results, task: Task, measure: str) -> None:
     """All images but those of a few tracks, each as often as a weight says."""
-    readouts = results.streams.of[Network(*HEAD, 0)]["heavy fog"]
+    readouts = results.streams.of[JudgedNetwork(*HEAD, 0)]["heavy fog"]
     table = VerdictTable.of(readouts.instances, readouts.alarms.iloc[:0], {})
     weights = np.random.default_rng(3).integers(0, 4, len(table))
     drawn = table.take(np.repeat(np.arange(len(table)), weights))
@@ -77,7 +77,7 @@ def test_images_of_other_data_are_drawn_for_themselves(results: Results) -> None
 
 
 def test_intervals_of_a_mean_are_those_of_theory(results: Results) -> None:
-    instances = results.streams.of[Network(*VANILLA, 0)][NO_FAULT].instances
+    instances = results.streams.of[JudgedNetwork(*VANILLA, 0)][NO_FAULT].instances
     right = (instances["label"] == instances["predicted"]).to_numpy()
     value, low, high = results.draws(CLASSES, "accuracy").bounded([Place(VANILLA, NO_FAULT)])
     error = right.std(ddof=1) / np.sqrt(len(right))
@@ -89,7 +89,10 @@ def test_paired_differences_have_the_spread_of_differences(results: Results) -> 
     own = results.streams.of
     iou = [
         VerdictTable.of(one.instances, one.alarms.iloc[:0], {}).boxes.each("box_iou")  # type: ignore[union-attr]
-        for one in (own[Network(*ENSEMBLE, 0)]["light rain"], own[Network(*HEAD, 0)]["light rain"])
+        for one in (
+            own[JudgedNetwork(*ENSEMBLE, 0)]["light rain"],
+            own[JudgedNetwork(*HEAD, 0)]["light rain"],
+        )
     ]
     apart = iou[0] - iou[1]
     found = results.draws(BOXES, "iou").contrast([Place(ENSEMBLE, "light rain")], [Place(HEAD, "light rain")])
@@ -156,7 +159,7 @@ def test_repetitions_are_averaged_and_each_has_its_own_difference() -> None:
 
 def test_a_repetition_that_is_missing_leaves_no_mean() -> None:
     results = made_results(made_spec(**FEW, repetitions=2))
-    of = {network: own for network, own in results.streams.of.items() if network != Network(*HEAD, 1)}
+    of = {network: own for network, own in results.streams.of.items() if network != JudgedNetwork(*HEAD, 1)}
     partial = Results(replace(results.streams, of=of))
     told = partial.mean(HEAD, NO_FAULT, CLASSES, "accuracy")
     assert told is not None

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from farm.protocols.uncertainty.findings import Finding, findings
+from farm.protocols.uncertainty.findings import SourceFinding, findings
 from farm.protocols.uncertainty.results import Results
-from farm.protocols.uncertainty.streams import Network
+from farm.protocols.uncertainty.streams import JudgedNetwork
 from farm.protocols.uncertainty.wording import finding_numbers
 from tests.protocols.uncertainty.made_streams import SHIFTS, Skill, made_results, made_spec
 from tests.wording import same_text
@@ -27,21 +27,21 @@ HOLD = {
 """As the source has it."""
 
 
-def named(found: list[Finding], part: str) -> Finding:
+def named(found: list[SourceFinding], part: str) -> SourceFinding:
     (one,) = (finding for finding in found if part in finding.claim)
     return one
 
 
-def of(skill: dict[tuple[str, str], Skill], **changes: Any) -> list[Finding]:
+def of(skill: dict[tuple[str, str], Skill], **changes: Any) -> list[SourceFinding]:
     return findings(made_results(made_spec(**changes), skill=skill))
 
 
 @pytest.fixture(scope="module")
-def held() -> list[Finding]:
+def held() -> list[SourceFinding]:
     return of(HOLD)
 
 
-def test_all_findings_hold_of_networks_that_are_made_so(held: list[Finding]) -> None:
+def test_all_findings_hold_of_networks_that_are_made_so(held: list[SourceFinding]) -> None:
     assert {one.claim: one.verdict for one in held} == {one.claim: "holds" for one in held}
     assert len(held) == 10
     for one in held:
@@ -104,7 +104,7 @@ def test_repetitions_that_disagree_tell_nothing() -> None:
     results = made_results(spec, skill={("ensemble", "any"): ahead})
     assert named(findings(results), "more often right").verdict == "holds"
     other = made_results(spec, skill={("ensemble", "any"): behind})
-    second = Network("cnn", "ensemble", 1)
+    second = JudgedNetwork("cnn", "ensemble", 1)
     mixed = {**results.streams.of, second: other.streams.of[second]}
     found = findings(Results(replace(results.streams, of=mixed)))
     one = named(found, "more often right")
@@ -112,7 +112,7 @@ def test_repetitions_that_disagree_tell_nothing() -> None:
     assert "not to one side in all repetitions" in finding_numbers(one)
 
 
-def test_numbers_are_told(held: list[Finding]) -> None:
+def test_numbers_are_told(held: list[SourceFinding]) -> None:
     same_text("\n".join(f"{one.claim}: {one.verdict} ({one.rule}): {finding_numbers(one)}" for one in held))
 
 

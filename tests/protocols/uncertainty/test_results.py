@@ -17,7 +17,7 @@ from farm.measures.localization import regression_ece
 from farm.protocols.uncertainty.asked import MERGED_ID, VALIDATION, VARIANTS
 from farm.protocols.uncertainty.post_hoc import with_probabilities
 from farm.protocols.uncertainty.results import COLUMNS, OF_MONITOR, REASON, Results
-from farm.protocols.uncertainty.streams import Network
+from farm.protocols.uncertainty.streams import JudgedNetwork
 from farm.store.class_probabilities import class_probabilities
 from tests.protocols.uncertainty.made_streams import (
     CLASSES,
@@ -156,7 +156,7 @@ def test_classes_are_merged_where_that_is_said_and_on_the_test_data_beside_all(r
 
 
 def test_classes_are_calibrated_before_they_are_merged(results: Results) -> None:
-    network = Network("cnn", "head", 0)
+    network = JudgedNetwork("cnn", "head", 0)
     readouts = results.streams.of[network]["another setup"]
     for name, scaled in results.calibrated[network].scaled.items():
         assert not isinstance(scaled, str)
@@ -198,7 +198,7 @@ def test_monitors_are_judged_on_the_test_data_and_the_shift_together(results: Re
         "box-spread",
     }
     assert set(frame["shift"]) == {*FOUND, UNKNOWN}
-    network = Network("cnn", "head", 0)
+    network = JudgedNetwork("cnn", "head", 0)
     own = results.streams.of[network]
     for shift in ("heavy rain", UNKNOWN):
         parts = [own[NO_FAULT], own[shift]]
@@ -218,7 +218,7 @@ def test_monitors_are_judged_on_the_test_data_and_the_shift_together(results: Re
 
 def test_where_classes_are_merged_a_monitor_need_not_tell_them_apart(results: Results) -> None:
     group = np.array([0, 0, 1, 2])  # car and truck are vehicles, and a sign is in no group
-    own = results.streams.of[Network("cnn", "head", 0)]
+    own = results.streams.of[JudgedNetwork("cnn", "head", 0)]
     alarm, wrong = [], []
     for shift in (NO_FAULT, "another setup"):
         readouts = own[shift]
@@ -235,7 +235,7 @@ def test_where_classes_are_merged_a_monitor_need_not_tell_them_apart(results: Re
 
 
 def test_a_set_holds_a_group_with_any_of_its_classes(results: Results) -> None:
-    own = results.streams.of[Network("cnn", "head", 0)]
+    own = results.streams.of[JudgedNetwork("cnn", "head", 0)]
     group = np.array([0, 0, 1, 2])  # car and truck are vehicles, and a sign is in no group
     validation = own[VALIDATION]
     right = validation.instances["label"].to_numpy()
@@ -268,7 +268,7 @@ def test_what_calibration_cannot_be_is_told_of_the_same_instances() -> None:
 
 def test_a_network_that_says_where_alone_is_not_judged_by_classes() -> None:
     made = made_results()
-    network = Network("cnn", "head", 0)
+    network = JudgedNetwork("cnn", "head", 0)
     why = {"notes": {"classes": "it gives boxes alone: all classes are as likely"}}
     own = {
         name: replace(one, run={**one.run, "classifier": {**one.run["classifier"], **why}})
@@ -282,7 +282,7 @@ def test_a_network_that_says_where_alone_is_not_judged_by_classes() -> None:
 
 
 def test_scaled_probabilities_come_with_what_is_predicted_by_them(results: Results) -> None:
-    own = results.streams.of[Network("cnn", "head", 0)]["heavy rain"]
+    own = results.streams.of[JudgedNetwork("cnn", "head", 0)]["heavy rain"]
     turned = own.probabilities[:, ::-1].astype(np.float64)
     made = with_probabilities(own, turned).instances
     assert made["predicted"].tolist() == turned.argmax(axis=1).tolist()
@@ -291,7 +291,7 @@ def test_scaled_probabilities_come_with_what_is_predicted_by_them(results: Resul
 
 def test_falling_short_is_by_chance_of_all_streams_together(results: Results) -> None:
     found = results.coverages("boxes")
-    network = Network("cnn", "vanilla", 0)
+    network = JudgedNetwork("cnn", "vanilla", 0)
     readouts = results.streams.of[network][NO_FAULT]
     alone = results.calibrated[network].coverage("boxes", readouts, None)
     corrected = results.calibrated[network].coverage("boxes", readouts, None, 1 - 0.1 / len(found))
@@ -311,7 +311,7 @@ def test_members_are_told_one_by_one(results: Results) -> None:
 
 
 def test_conformal_coverage_is_counted_by_hand(results: Results) -> None:
-    own = results.streams.of[Network("cnn", "vanilla", 0)]
+    own = results.streams.of[JudgedNetwork("cnn", "vanilla", 0)]
 
     def wrongness(stream: str) -> np.ndarray:
         boxes = own[stream].instances
@@ -329,8 +329,8 @@ def test_conformal_coverage_is_counted_by_hand(results: Results) -> None:
         "errors are larger there"
     )
     short = {key for key, had in results.coverages("boxes").items() if had.falls_short}
-    assert (Network("cnn", "vanilla", 0), "heavy rain") in short
-    assert (Network("cnn", "vanilla", 0), NO_FAULT) not in short
+    assert (JudgedNetwork("cnn", "vanilla", 0), "heavy rain") in short
+    assert (JudgedNetwork("cnn", "vanilla", 0), NO_FAULT) not in short
 
 
 def test_without_validation_data_nothing_is_calibrated_and_all_else_is_told(results: Results) -> None:

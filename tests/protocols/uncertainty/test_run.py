@@ -15,7 +15,7 @@ import yaml
 from farm.cli import main
 from farm.config.specs import NO_FAULT
 from farm.protocols.uncertainty.results import Results
-from farm.protocols.uncertainty.streams import Network
+from farm.protocols.uncertainty.streams import JudgedNetwork
 from tests.wording import same_text
 
 EVALUATION: dict[str, Any] = {
@@ -56,7 +56,7 @@ def test_all_cells_are_there_and_the_files_hold_what_they_say(toy: Path, results
     assert not results.streams.failures
     assert results.streams.missing == 0
     assert results.problems == []
-    assert set(results.streams.of) == {Network("cnn", variant, 3) for variant in EVALUATION["variants"]}
+    assert set(results.streams.of) == {JudgedNetwork("cnn", variant, 3) for variant in EVALUATION["variants"]}
     assert set(results.streams.members["cnn", 3]) == {1, 2}
     frame = pd.read_csv(toy / "results.csv", keep_default_na=False, na_values=[""])
     pd.testing.assert_frame_equal(frame, results.frame[list(frame.columns)], check_dtype=False)
@@ -72,7 +72,7 @@ def test_each_network_is_trained_once_whoever_asks_for_it(toy: Path) -> None:
 
 
 def test_the_ensemble_is_the_mean_of_its_members(results: Results) -> None:
-    ensemble = results.streams.of[Network("cnn", "ensemble", 3)][NO_FAULT]
+    ensemble = results.streams.of[JudgedNetwork("cnn", "ensemble", 3)][NO_FAULT]
     ordered = ensemble.instances.sort_values("id")["id"].tolist()
     members = [
         one.instances.set_index("id").loc[ordered] for one in results.streams.members["cnn", 3].values()
@@ -87,7 +87,7 @@ def test_networks_see_the_same_images_and_simulated_shifts_are_of_the_test_data(
     for stream in (NO_FAULT, "heavy fog", "another setup"):
         seen = {frozenset(own[stream].instances["id"]) for own in results.streams.of.values()}
         assert len(seen) == 1
-    own = results.streams.of[Network("cnn", "vanilla", 3)]
+    own = results.streams.of[JudgedNetwork("cnn", "vanilla", 3)]
     tracks = {stream: set(one.instances["track"]) for stream, one in own.items()}
     assert tracks["heavy fog"] == tracks[NO_FAULT]
     assert not tracks["another setup"] & tracks[NO_FAULT]

@@ -18,7 +18,7 @@ from farm.measures.measure import Bounded
 from farm.protocols.uncertainty import wording
 from farm.protocols.uncertainty.asked import VARIANTS
 from farm.protocols.uncertainty.results import Results
-from farm.protocols.uncertainty.streams import Network
+from farm.protocols.uncertainty.streams import JudgedNetwork
 from farm.protocols.uncertainty.tables import looks, short
 from farm.report.looks import render_looks
 from tests.protocols.uncertainty.made_streams import SHIFTS, Skill, made_results, made_spec
@@ -249,6 +249,6 @@ def test_false_alarms_are_those_of_the_whole_test_data() -> None:
     results = made_results(made_spec(shifts=first, variants=["head"]))
     (look,) = [one for one in looks(results) if "AUROC of the test data" in one.title]
     (row,) = [one for one in look.rows if one[0] == "cnn head: entropy"]
-    own = results.streams.of[Network("cnn", "head", 0)][NO_FAULT].alarms
+    own = results.streams.of[JudgedNetwork("cnn", "head", 0)][NO_FAULT].alarms
     alarm = own.loc[own["monitor"] == "entropy", "alarm"]
     assert row[1].value == pytest.approx(alarm.mean())

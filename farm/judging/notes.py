@@ -12,6 +12,9 @@ from farm.measures.oracle import ORACLE
 YARDSTICKS = ("never", "always", "random")
 """What monitors that know nothing are called where a run does not note what they are, such as a log."""
 
+BY_CLASS = "class"
+"""What a guarantee is by that holds within each predicted class, and not within a condition's groups."""
+
 
 @dataclass(frozen=True)
 class Noted:
@@ -77,6 +80,20 @@ def noted(run: Mapping[str, Any], said: Iterable[str]) -> list[Noted]:
         )
         for name, note in notes.items()
     ]
+
+
+def promised_conditions(run: Mapping[str, Any]) -> set[str]:
+    """Name the conditions within whose groups a monitor's guarantee is to hold.
+
+    Examples
+    --------
+    >>> made = [{"name": name, "calibration": {"guarantee": {"by": name}}} for name in ("weather", "class")]
+    >>> promised_conditions({"monitors": [*made, {"name": "odin", "calibration": None}]})
+    {'weather'}
+    """
+    calibrations = (note.get("calibration") or {} for note in run.get("monitors") or ())
+    named = ((made.get("guarantee") or {}).get("by") for made in calibrations)
+    return {str(by) for by in named if by not in (None, BY_CLASS)}
 
 
 def number_of_classes(run: Mapping[str, Any]) -> int | None:

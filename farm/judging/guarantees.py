@@ -45,7 +45,7 @@ Kept: TypeAlias = Literal["kept", "broken", "void", "unknown"]
 
 
 @dataclass(frozen=True)
-class Promise:
+class MonitorPromise:
     """One of the promises that a monitor's calibration made."""
 
     monitor: str
@@ -64,7 +64,7 @@ class Promise:
     """How many units the calibration used."""
 
     @classmethod
-    def of(cls, monitor: Noted) -> list[Promise]:
+    def of(cls, monitor: Noted) -> list[MonitorPromise]:
         """Return what a monitor's calibration promised; most promise nothing."""
         made: Mapping[str, Any] = (monitor.calibration or {}).get("guarantee") or {}
         return [
@@ -89,7 +89,7 @@ class RealisedPromise(Bounded):
     Of a promise that is by groups it is that of the worst one; under a fault of all instances together.
     """
 
-    promise: Promise
+    promise: MonitorPromise
     where: str
     """`ID`, or the fault."""
     n: int
@@ -161,10 +161,23 @@ class PromisedOf:
             group=None if self.group is None else self.group[rows],
         )
 
+    @classmethod
+    def together(cls, parts: Sequence[PromisedOf]) -> PromisedOf:
+        """Return instances of several runs, whose tracks are told by name, as one."""
+        groups = [part.group for part in parts if part.group is not None]
+        return cls(
+            alarm=np.concatenate([part.alarm for part in parts]),
+            wrong=np.concatenate([part.wrong for part in parts]),
+            unlabelled=np.concatenate([part.unlabelled for part in parts]),
+            track=np.concatenate([part.track for part in parts]),
+            has_tracks=all(part.has_tracks for part in parts),
+            group=np.concatenate(groups) if len(groups) == len(parts) else None,
+        )
+
     def __len__(self) -> int:
         return len(self.alarm)
 
-    def why_unknown(self, promise: Promise) -> str | None:
+    def why_unknown(self, promise: MonitorPromise) -> str | None:
         """Say why a promise cannot be held against these instances; None where it can."""
         missing = int(self.unlabelled.sum())
         if not len(self):
@@ -201,7 +214,7 @@ def realised_promises(judged: JudgedRun) -> list[RealisedPromise]:
 
 def _realised(judged: JudgedRun) -> Iterator[RealisedPromise]:
     table = judged.table
-    for promise in (each for note in judged.monitors if not note.failure for each in Promise.of(note)):
+    for promise in (each for note in judged.monitors if not note.failure for each in MonitorPromise.of(note)):
         if table.why_no_ood:
             yield not_known(promise, ID, f"ID and OOD cannot be told apart: {table.why_no_ood}")
             continue
@@ -228,23 +241,26 @@ def faults_of(parts: Iterable[Part]) -> dict[Group, str]:
 def not_judged(monitors: Iterable[Noted], why: str) -> list[RealisedPromise]:
     """Return all promises of a run, none of which can be held against anything, for one reason."""
     return [
-        not_known(promise, ID, why) for note in monitors if not note.failure for promise in Promise.of(note)
+        not_known(promise, ID, why)
+        for note in monitors
+        if not note.failure
+        for promise in MonitorPromise.of(note)
     ]
 
 
-def not_known(promise: Promise, where: str, why: str) -> RealisedPromise:
+def not_known(promise: MonitorPromise, where: str, why: str) -> RealisedPromise:
     """Return a promise of which it is not known what became of it."""
     return _found(promise, where, _Share(Bounded.nowhere(undefined(why)), 0, 0, None), "unknown", why)
 
 
-def under_fault(promise: Promise, seen: PromisedOf, where: str) -> RealisedPromise:
+def under_fault(promise: MonitorPromise, seen: PromisedOf, where: str) -> RealisedPromise:
     """Tell what became of instances of which nothing is promised, those of all groups together."""
     if why := seen.why_unknown(promise):
         return replace(not_known(promise, where, why), verdict="void", reason=NOTHING_PROMISED)
     return _found(promise, where, _share(promise, seen, LEVEL), "void", NOTHING_PROMISED)
 
 
-def on_id(promise: Promise, seen: PromisedOf, classes: Sequence[str] = ()) -> RealisedPromise:
+def on_id(promise: MonitorPromise, seen: PromisedOf, classes: Sequence[str] = ()) -> RealisedPromise:
     """Hold a promise against ID instances; within each group where it is by groups, of which there are G.
 
     Then each interval has a level that leaves a G-th of the chance to err.
@@ -291,7 +307,7 @@ class _Share:
         return self.too_much is not None, low, value
 
 
-def _share(promise: Promise, seen: PromisedOf, level: float) -> _Share:
+def _share(promise: MonitorPromise, seen: PromisedOf, level: float) -> _Share:
     """Return the share of instances, or of tracks, that a promise bounds."""
     passed = ~seen.alarm
     counts = passed if promise.what == "risk" else np.ones(len(seen), dtype=np.bool_)
@@ -313,7 +329,7 @@ def _share(promise: Promise, seen: PromisedOf, level: float) -> _Share:
     return _Share(found, n, n_units, _too_much(promise, found, worth, level))
 
 
-def _too_much(promise: Promise, found: Bounded, worth: int, level: float) -> str | None:
+def _too_much(promise: MonitorPromise, found: Bounded, worth: int, level: float) -> str | None:
     """Say why more was realised than a promise allows, chance considered; None where it may be kept."""
     promised = f"{100 * promise.at_most:.3g} %"
     if promise.confidence is not None:
@@ -323,14 +339,15 @@ def _too_much(promise: Promise, found: Bounded, worth: int, level: float) -> str
     fitted = Threshold(1 - promise.at_most, 0.0, promise.n, promise.unit, tied=False)
     most = 1 - expected_share([fitted], [worth], level)[0].value
     if found.value.value > most + _ROUNDING:
+        about = "" if promise.by is None else "about "
         return (
             f"{100 * found.value.value:.3g} %, where {promised} was promised on average; of a validation "
-            f"set of {promise.n:,} chance explains up to {100 * most:.3g} %"
+            f"set of {about}{promise.n:,} chance explains up to {100 * most:.3g} %"
         )
     return None
 
 
-def _judged(promise: Promise, share: _Share) -> RealisedPromise:
+def _judged(promise: MonitorPromise, share: _Share) -> RealisedPromise:
     """Say what became of a promise about ID instances."""
     needed = share.of.value if promise.confidence is None else share.of.low
     if not needed.defined:
@@ -338,6 +355,8 @@ def _judged(promise: Promise, share: _Share) -> RealisedPromise:
     return _found(promise, ID, share, "broken" if share.too_much else "kept", share.too_much)
 
 
-def _found(promise: Promise, where: str, share: _Share, verdict: Kept, reason: str | None) -> RealisedPromise:
+def _found(
+    promise: MonitorPromise, where: str, share: _Share, verdict: Kept, reason: str | None
+) -> RealisedPromise:
     of = share.of
     return RealisedPromise(of.value, of.low, of.high, promise, where, share.n, share.n_units, verdict, reason)

@@ -12,7 +12,7 @@ from farm.judging import JudgedRun
 from farm.judging.by_parts import judge_by_parts
 from farm.judging.guarantees import (
     NOTHING_PROMISED,
-    Promise,
+    MonitorPromise,
     PromisedOf,
     RealisedPromise,
     on_id,
@@ -249,7 +249,7 @@ def test_a_monitor_that_failed_promises_nothing() -> None:
     assert realised(made) == []
 
 
-def broken(promise: Promise, draw: Callable[[np.random.Generator], PromisedOf], times: int) -> float:
+def broken(promise: MonitorPromise, draw: Callable[[np.random.Generator], PromisedOf], times: int) -> float:
     """Return how often a promise is called broken on what is drawn."""
     random = np.random.default_rng(3)
     return float(np.mean([on_id(promise, draw(random)).verdict == "broken" for _ in range(times)]))

@@ -75,9 +75,10 @@ def add_judging(commands: Commands) -> None:
     compare.add_argument("--latex", action="store_true", help="the same as --format latex")
     compare.add_argument(
         "--table",
-        choices=("values", "ranks", "tests", "pairs"),
+        choices=("values", "ranks", "tests", "pairs", "guarantees"),
         help="print one table alone: values with intervals; mean ranks over sets; Friedman's test and the "
-        "critical difference; p of each pair, by Holm, Shaffer and Nemenyi (default: all; of CSV, values)",
+        "critical difference; p of each pair, by Holm, Shaffer and Nemenyi; what calibrations promised, and "
+        "what was realised (default: all; of CSV, values)",
     )
     formatted(compare, FORMATS)
 

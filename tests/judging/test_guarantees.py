@@ -86,6 +86,16 @@ def test_one_random_instance_of_each_track_counts_short_tracks_as_much_as_long_o
     assert by_track.low.value == pytest.approx(exact.low, abs=1e-12), "each track wholly so, or not at all"
 
 
+def test_of_each_track_one_instance_may_be_accepted_and_long_ones_still_weigh_less() -> None:
+    sizes = np.array([1, 2] * 5)
+    track = np.repeat(np.arange(10), sizes)
+    alarm = np.append(False, track[1:] == track[:-1])  # the second frame of each track that has two
+    risk = made_promise(what="risk", unit="track")
+    found = on_id(risk, seen(alarm, track=track, wrong=sizes[track] == 2))
+    assert (found.n, found.n_units) == (10, 10)
+    assert found.value.value == pytest.approx(5 * 0.5 / (5 * 1 + 5 * 0.5), abs=1e-12)
+
+
 def test_frames_of_a_track_are_no_evidence_of_their_own() -> None:
     alarm = first(40, 400)
     alone = on_id(made_promise(), seen(alarm))

@@ -88,7 +88,12 @@ def _settings(note: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     settings = {**note["parameters"], **{key: note.get(key) for key in ("class", "policy", "fallback")}}
     if calibration := note.get("calibration"):
-        settings["calibration"] = (calibration.get("method"), calibration.get("asked_acceptance"))
+        promised = calibration.get("guarantee") or {}
+        settings["calibration"] = (
+            *(calibration.get(key) for key in ("method", "asked_acceptance")),
+            *(promised.get(key) for key in ("confidence", "event", "by")),
+            *((one["what"], one["at_most"]) for one in promised.get("promises", ())),
+        )
     return settings
 
 

@@ -26,10 +26,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from farm.api.arrays import FloatArray, IntArray
+from farm.api.guarantees.binomial import smallest
 from farm.api.randomness import generator
 from farm.errors import DataError
 from farm.measures.measure import Bounded, Measure, undefined
-from farm.statistics.planning import smallest
 from farm.statistics.resampling import FEWEST, Resampling, codes, exponential_weights
 from farm.statistics.resolution import (
     BEYOND,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
+from farm.api.guarantees.binomial import smallest
 from farm.errors import ParameterError
 from farm.measures import wilson
 from farm.measures.delays import Delays
@@ -19,7 +20,6 @@ from farm.statistics.planning import (
     instances_of_each_kind,
     onsets_for_delay_bound,
     sets_for_rank_difference,
-    smallest,
     wilson_half_width,
 )
 from farm.statistics.ranks import critical_difference, sets_needed

@@ -127,7 +127,8 @@ def add_judging(commands: Commands) -> None:
     )
     plan.description = (
         "Tell how many instances it takes to know a rate, how many benchmark sets to tell monitors apart, "
-        "how many onsets to bound a detection delay. With RUN: how sure that run's rates are, and what it "
+        "how many onsets to bound a detection delay, how much validation data a threshold with a guarantee. "
+        "With RUN: how sure that run's rates are, and what it "
         "would take to be surer."
     )
     plan.add_argument("run", metavar="RUN", nargs="*", help=RUNS)
@@ -147,6 +148,25 @@ def add_judging(commands: Commands) -> None:
     plan.add_argument("--monitors", type=int, metavar="K", help="how many monitors are ranked")
     plan.add_argument(
         "--alpha", type=float, default=0.05, metavar="A", help="of the test of ranks (default: 0.05)"
+    )
+    plan.add_argument(
+        "--guarantee",
+        metavar="METHOD",
+        help="set a threshold with a guarantee: conformal, bounded, risk, or learn-then-test, told by the "
+        "options that follow",
+    )
+    plan.add_argument(
+        "--accept", type=float, metavar="A", help="the share of ID data to be accepted (default: 0.95)"
+    )
+    plan.add_argument("--confidence", type=float, metavar="C", help="how surely, such as 0.99")
+    plan.add_argument(
+        "--risk", type=float, metavar="R", help="the share of accepted decisions that may be wrong"
+    )
+    plan.add_argument(
+        "--hazard", type=float, metavar="H", help="the share of decisions that may be wrong and accepted"
+    )
+    plan.add_argument(
+        "--n", type=int, metavar="N", help="also tell what N instances, or tracks, could promise at best"
     )
     plan.add_argument("--delay-bound", action="store_true", help="bound the 95th percentile of the delays")
     plan.add_argument(

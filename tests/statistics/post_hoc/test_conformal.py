@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, kstest
 
+from farm.api.guarantees.conformal import fewest, rank
 from farm.errors import DataError, ParameterError
-from farm.statistics.post_hoc.conformal import Threshold, fewest, rank
+from farm.statistics.post_hoc.conformal import Threshold
 from farm.statistics.post_hoc.coverage import expected_coverage
 from tests.statistics.post_hoc.made import as_json
 from tests.wording import refused, same_text

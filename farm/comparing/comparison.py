@@ -21,7 +21,7 @@ from farm.comparing.saving import load_comparison, save_comparison
 from farm.comparing.sections import Section, section
 from farm.comparing.sets import BenchmarkSet, benchmark_sets
 from farm.errors import DataError, ExperimentError, suggestion
-from farm.judging.guarantees import RealisedPromise
+from farm.judging.promises import RealisedPromise
 from farm.judging.readouts import load_runs
 from farm.statistics.resolution import check_replicates
 from farm.statistics.table import CONVENTIONS

@@ -16,17 +16,9 @@ import numpy as np
 from farm.api.arrays import IntArray
 from farm.comparing.sameness import names
 from farm.judging import JudgedRun
-from farm.judging.guarantees import (
-    ID,
-    MonitorPromise,
-    PromisedOf,
-    RealisedPromise,
-    faults_of,
-    not_known,
-    on_id,
-    under_fault,
-)
+from farm.judging.guarantees import faults_of, not_known, on_id, under_fault
 from farm.judging.notes import Noted
+from farm.judging.promises import ID, MonitorPromise, PromisedOf, RealisedPromise
 
 Rows = Sequence[tuple[int, IntArray]]
 """Instances of several runs: the run's number, and the rows of its table."""
@@ -52,9 +44,9 @@ def realised_over(
     Examples
     --------
     >>> from farm.testing import make_readouts
-    >>> promised = {"promises": [{"what": "false_alarms", "at_most": 0.05}], "on_average": False,
-    ...             "confidence": 0.99, "unit": "instance", "event": "instance", "by": None, "n": 200}
-    >>> note = {"name": "odin", "calibration": {"guarantee": promised}}
+    >>> from farm.api.guarantee import Guarantee, Promise
+    >>> promised = Guarantee((Promise("false_alarms", 0.05),), n=200, needed=90, confidence=0.99)
+    >>> note = {"name": "odin", "calibration": {"guarantee": promised.record()}}
     >>> is_ood = np.arange(300) >= 200
     >>> made = [
     ...     make_readouts({"odin": is_ood}, is_ood=is_ood, faultload=fault, run={"monitors": [note]},
@@ -140,7 +132,9 @@ def _realised(
         yield not_known(called, ID, f"ID and OOD cannot be told apart: {why}")
         return
     of_run = {
-        number: PromisedOf.of(runs[number].table, promise.monitor, promise.by, runs[number].table.track)
+        number: PromisedOf.of(
+            runs[number].table, promise.monitor, promise.guarantee.by, runs[number].table.track
+        )
         for number in told
     }
     for where, rows in rows_of(told).items():

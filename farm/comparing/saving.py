@@ -15,7 +15,7 @@ from farm.comparing.measures import measured
 from farm.comparing.sections import Section
 from farm.comparing.sets import BenchmarkSet
 from farm.errors import DataError
-from farm.judging.guarantees import RealisedPromise
+from farm.judging.promises import RealisedPromise
 from farm.store.files import check_signature, new_folder, signed, write_json
 from farm.store.records import Form, read_record
 

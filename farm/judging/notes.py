@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from farm.api.calibration_data import CLASS
 from farm.errors import DataError
 from farm.measures.oracle import ORACLE
 
 YARDSTICKS = ("never", "always", "random")
 """What monitors that know nothing are called where a run does not note what they are, such as a log."""
-
-BY_CLASS = "class"
-"""What a guarantee is by that holds within each predicted class, and not within a condition's groups."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def promised_conditions(run: Mapping[str, Any]) -> set[str]:
     """
     calibrations = (note.get("calibration") or {} for note in run.get("monitors") or ())
     named = ((made.get("guarantee") or {}).get("by") for made in calibrations)
-    return {str(by) for by in named if by not in (None, BY_CLASS)}
+    return {str(by) for by in named if by not in (None, CLASS)}
 
 
 def number_of_classes(run: Mapping[str, Any]) -> int | None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeAlias
 
-from farm.judging.guarantees import ID, RealisedPromise, faults_of
+from farm.judging.guarantees import faults_of
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
 from farm.judging.notes import Noted, image_size
+from farm.judging.promises import ID, RealisedPromise
 from farm.measures import Counts, Measure, ratio, undefined
 from farm.measures.boxes import LOCALIZATION
 from farm.measures.certainty import CERTAINTY

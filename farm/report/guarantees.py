@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from farm.judging.guarantees import ID, RealisedPromise
+from farm.api.calibration_data import CLASS
+from farm.api.guarantee import TRACK, percent
 from farm.judging.inspection import Look, LookCell
+from farm.judging.promises import ID, RealisedPromise
 from farm.measures import Bounded, Measure
-from farm.report.cells import DASH, percent
+from farm.report import cells
+from farm.report.cells import DASH
 from farm.report.looks import embedded, render_looks
 from farm.report.output import Styled
 from farm.report.sheet import Records, grouped
@@ -78,11 +81,11 @@ def guarantee_looks(told: Sequence[Mapping[str, Any]], of: str = "") -> list[Loo
     notes = [note for own in rows for note in (why(own[ID]), worst_of_groups(own[ID])) if note]
     title = f"{of}: {TITLE}" if of else TITLE
     one = [fault for fault in faults if len(faults) == 1]
-    cells: list[tuple[LookCell, ...]] = [
+    shown: list[tuple[LookCell, ...]] = [
         (*_of_id(own[ID]), *(_percent(own.get(fault)) for fault in one)) for own in rows
     ]
     legend = (ON_ID, *([VOID] if one else []))
-    looks = [Look(title, (*COLUMNS, *(f"{fault}, %" for fault in one)), cells, (*notes, *legend), digits=1)]
+    looks = [Look(title, (*COLUMNS, *(f"{fault}, %" for fault in one)), shown, (*notes, *legend), digits=1)]
     if len(faults) > 1:
         looks += _under(rows, faults, title)
     return looks
@@ -96,9 +99,9 @@ def _under(
     for own in rows:
         shares = (_percent(own.get(fault)) for fault in faults)
         found.setdefault(happened(own[ID]), []).append((own[ID]["monitor"], *shares))
-    for number, (what, cells) in enumerate(found.items(), 1):
+    for number, (what, shown) in enumerate(found.items(), 1):
         notes = (VOID,) if number == len(found) else ()
-        yield Look(f"{title}, under faults: {what}, %", ("monitor", *faults), cells, notes)
+        yield Look(f"{title}, under faults: {what}, %", ("monitor", *faults), shown, notes)
 
 
 def by_promise(
@@ -113,7 +116,7 @@ def by_promise(
 
 def promised(each: Mapping[str, Any]) -> str:
     """Say what a promise is about, in the few words of a cell."""
-    return "tracks with a false alarm" if each["event"] == "track" else WHAT[each["what"]]
+    return "tracks with a false alarm" if each["event"] == TRACK else WHAT[each["what"]]
 
 
 def happened(each: Mapping[str, Any]) -> str:
@@ -123,9 +126,8 @@ def happened(each: Mapping[str, Any]) -> str:
 
 def bound(each: Mapping[str, Any]) -> str:
     """Say how much is promised at most, and how surely."""
-    confidence = each["confidence"]
-    sure = "on average" if confidence is None else f"{100 * confidence:.6g} % sure"
-    return f"{100 * each['at_most']:.6g} %, {sure}"
+    sure = "on average" if each["confidence"] is None else f"{percent(each['confidence'])} sure"
+    return f"{percent(each['at_most'])}, {sure}"
 
 
 def realised(each: Mapping[str, Any]) -> Bounded | str:
@@ -154,7 +156,7 @@ def worst_of_groups(each: Mapping[str, Any]) -> str | None:
     """Say which group is told, where a promise is by groups."""
     if each["group"] is None:
         return None
-    by = "predicted class" if each["by"] == "class" else each["by"]
+    by = "predicted class" if each["by"] == CLASS else each["by"]
     return f"{each['monitor']}: of {each['n_groups']} groups by {by} the worst is told, {each['group']}"
 
 
@@ -163,4 +165,4 @@ def _of_id(each: Mapping[str, Any]) -> tuple[LookCell, ...]:
 
 
 def _percent(each: Mapping[str, Any] | None) -> str:
-    return DASH if each is None or each["value"] is None else percent(each["value"])
+    return DASH if each is None or each["value"] is None else cells.percent(each["value"])

@@ -8,30 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.judging.guarantees import MonitorPromise
+from farm.api.guarantee import Guarantee, Promise, What
+from farm.judging.promises import MonitorPromise
 from farm.store.readouts import Readouts
 from farm.testing import make_readouts
 
 
-def made_promise(**changed: Any) -> MonitorPromise:
+def made_promise(what: What = "false_alarms", at_most: float = 0.05, **changed: Any) -> MonitorPromise:
     """Return a promise of at most 5 % false alarms, with a few things changed."""
-    usual: dict[str, Any] = {"monitor": "odin", "what": "false_alarms", "at_most": 0.05, "confidence": 0.9}
-    usual |= {"unit": "instance", "event": "instance", "by": None, "n": 132}
-    return MonitorPromise(**usual | changed)
+    promise, usual = Promise(what, at_most), {"n": 132, "needed": 19, "confidence": 0.9}
+    return MonitorPromise("odin", promise, Guarantee((promise,), **usual | changed))
 
 
-def guarantee_record(*promises: tuple[str, float], confidence: float | None = 0.99, **changed: Any) -> Any:
+def guarantee_record(
+    *promises: tuple[What, float], confidence: float | None = 0.99, **changed: Any
+) -> dict[str, Any]:
     """Return the record of a guarantee, as a calibration keeps it."""
-    usual = {"unit": "instance", "event": "instance", "by": None, "n": 132, "needed": 59}
-    told = [{"what": what, "at_most": most, "realised_on_validation": 0.03} for what, most in promises]
-    return {
-        "promises": told or [{"what": "false_alarms", "at_most": 0.05, "realised_on_validation": 0.03}],
-        "on_average": confidence is None,
-        "confidence": confidence,
-        **usual,
-        **changed,
-        "assumption": "validation and working data are exchangeable",
-    }
+    told = tuple(Promise(*each, 0.03) for each in promises or [("false_alarms", 0.05)])
+    return Guarantee(told, confidence=confidence, **{"n": 132, "needed": 19} | changed).record()
 
 
 def noted_run(guarantees: Mapping[str, Any], **more: Any) -> dict[str, Any]:

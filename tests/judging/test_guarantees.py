@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,8 @@ from scipy.stats import betabinom, binom, binomtest
 
 from farm.judging import JudgedRun
 from farm.judging.by_parts import judge_by_parts
-from farm.judging.guarantees import (
-    NOTHING_PROMISED,
-    MonitorPromise,
-    PromisedOf,
-    RealisedPromise,
-    on_id,
-    realised_promises,
-    under_fault,
-)
+from farm.judging.guarantees import NOTHING_PROMISED, on_id, realised_promises, under_fault
+from farm.judging.promises import MonitorPromise, PromisedOf, RealisedPromise
 from farm.testing import make_readouts
 from tests.judging.made_guarantees import guarantee_record, made_promise, noted_run
 
@@ -150,7 +142,7 @@ def test_conditions_are_read_from_the_readouts() -> None:
     light = {"condition light": np.array(["day", None] * 100, dtype=object)}
     made = make_readouts({"odin": np.arange(200) % 4 == 1}, is_ood=first(20, 200), run=run, **light)
     on_data, under_fog = realised(made)
-    assert (on_data.group, on_data.n, on_data.value.value) == ("not told", 90, 0.5)
+    assert (on_data.group, on_data.n, on_data.value.value) == ("day", 90, 0.0), "others are of no group"
     assert (under_fog.group, under_fog.n, under_fog.verdict) == (None, 20, "void")
     told = realised(make_readouts({"odin": np.arange(200) % 4 == 1}, run=run))
     assert (told[0].verdict, told[0].reason) == (
@@ -222,6 +214,8 @@ def test_records_have_promises_where_a_monitor_made_any() -> None:
         "unit": "instance",
         "event": "instance",
         "by": None,
+        "guarantee": "at most 5 % false alarms and at most 10 % of accepted decisions wrong, with 99 % "
+        "confidence, if instances at work are exchangeable with the 132 of validation",
         "where": "ID",
         "group": None,
         "n_groups": None,
@@ -320,7 +314,7 @@ def test_a_conformal_promise_is_seldom_called_broken_on_exchangeable_data() -> N
     sure = made_promise(n=60)
     assert broken(sure, draw, times) > 0.1, "the same threshold with a confidence would not be honest"
     assert broken(average, lambda r: draw(r, worse=6.0), 200) > 0.5
-    by = replace(average, by="light", n=240)
+    by = made_promise(confidence=None, by="light", n=240)
     groups = np.repeat(list("abcd"), 75)
 
     def each(random: np.random.Generator) -> PromisedOf:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from farm.comparing.guarantees import realised_over
-from farm.judging.guarantees import ID
+from farm.judging.promises import ID
 from farm.measures import Bounded
 from farm.report.cells import DASH, interval, percent
 from farm.report.guarantees import (
@@ -45,6 +45,7 @@ def guarantees(found: Findings, book: FigureBook) -> PageSection | None:  # noqa
     on_data = [own[ID] for own in rows]
     body = join(
         tag("p", _short(on_data), class_="lead"),
+        _sentences(on_data),
         _broken(on_data),
         table(COLUMNS, [_on_id(each) for each in on_data], caption="Promised, and realised on ID instances"),
         [tag("p", note, class_="note") for note in map(worst_of_groups, on_data) if note],
@@ -68,6 +69,17 @@ def _short(on_data: Sequence[Mapping[str, Any]]) -> str:
     words = {"kept": "not contradicted", "broken": "surely broken", "unknown": "not known"}
     told = ", ".join(f"{count} {words[name]}" for name, count in counts.items() if count)
     return f"Of {n} promise{'' if n == 1 else 's'} about ID instances: {told}."
+
+
+def _sentences(on_data: Sequence[Mapping[str, Any]]) -> Markup:
+    """Say in plain words what was promised, once for all monitors that promise the same."""
+    said: dict[str, dict[str, None]] = {}
+    for each in on_data:
+        said.setdefault(each["guarantee"], {})[each["monitor"]] = None
+    items = [
+        tag("li", tag("strong", ", ".join(monitors)), f": {sentence}.") for sentence, monitors in said.items()
+    ]
+    return join(tag("h3", "What was promised"), tag("ul", items))
 
 
 def _broken(on_data: Sequence[Mapping[str, Any]]) -> Markup | None:

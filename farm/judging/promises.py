@@ -30,6 +30,8 @@ class MonitorPromise:
     promise: Promise
     guarantee: Guarantee
     """All that was promised with it."""
+    policy: str | None = None
+    """What follows the alarms, of which nothing is promised."""
 
     @classmethod
     def of(cls, monitor: Noted) -> list[MonitorPromise]:
@@ -38,7 +40,7 @@ class MonitorPromise:
         if made is None:
             return []
         guarantee = Guarantee.from_record(made)
-        return [cls(monitor.name, promise, guarantee) for promise in guarantee.promises]
+        return [cls(monitor.name, promise, guarantee, monitor.policy) for promise in guarantee.promises]
 
 
 @dataclass(frozen=True, slots=True)

@@ -360,10 +360,21 @@ def _with_reasons(comparison: Comparison) -> pd.DataFrame:
 
 
 def _promises_with_reasons(comparison: Comparison) -> pd.DataFrame:
-    """Return what became of promises, each with its whole guarantee, and why what is not kept is so."""
-    told = [each.promise.guarantee.sentence for each in comparison.promises]
-    reasons = [each.reason for each in comparison.promises]
-    return comparison.guarantees.assign(guarantee=told, reason=pd.Series(reasons, dtype=object))
+    """Return what became of promises, with what is told of them in words."""
+    return comparison.guarantees.join(
+        pd.DataFrame(
+            [
+                {
+                    "policy": each.promise.policy,
+                    "guarantee": each.promise.guarantee.sentence,
+                    "reason": each.reason,
+                }
+                for each in comparison.promises
+            ],
+            columns=["policy", "guarantee", "reason"],
+            dtype=object,
+        )
+    )
 
 
 _WITH_REASONS = {"values": _with_reasons, "guarantees": _promises_with_reasons}

@@ -37,13 +37,15 @@ def promises_of(records: Records) -> list[dict[str, Any]]:
     for record in records:
         for each in record.get("guarantees") or ():
             key = str(record["monitor"]), str(each["what"]), str(each["where"])
-            found.setdefault(key, {"monitor": record["monitor"], **each})
+            found.setdefault(key, {"monitor": record["monitor"], "policy": record.get("policy"), **each})
     return list(found.values())
 
 
 def entries(promises: Sequence[RealisedPromise]) -> list[dict[str, Any]]:
     """Return promises as records have them, with their monitors' names."""
-    return [{"monitor": each.promise.monitor, **each.record()} for each in promises]
+    return [
+        {"monitor": each.promise.monitor, "policy": each.promise.policy, **each.record()} for each in promises
+    ]
 
 
 def below_records(records: Records, format: str, width: int) -> str:
@@ -72,20 +74,28 @@ def guarantee_looks(told: Sequence[Mapping[str, Any]], of: str = "") -> list[Loo
     --------
     >>> one = {"monitor": "odin", "what": "risk", "at_most": 0.02, "confidence": 0.9, "event": "instance"}
     >>> one |= {"unit": "track", "where": "ID", "group": None, "value": 0.01, "low": 0.002, "high": 0.03}
-    >>> one |= {"n": 900, "n_units": 60, "verdict": "kept", "reason": None, "by": None}
+    >>> one |= {"policy": "cancel", "n": 900, "n_units": 60, "verdict": "kept", "reason": None, "by": None}
     >>> (look,) = guarantee_looks([one, one | {"where": "fog 3", "value": 0.31, "verdict": "void"}])
     >>> look.columns[-2:], [cell for cell in look.rows[0] if isinstance(cell, str)]
     (('verdict', 'fog 3, %'), ['odin', 'wrong among accepted', '2 %, 90 % sure', '60 tracks', 'kept', '31.0'])
     """
     rows, faults = by_promise(told)
-    notes = [note for own in rows for note in (why(own[ID]), worst_of_groups(own[ID])) if note]
+    notes = [why(own[ID]) for own in rows] + beside([own[ID] for own in rows])
     title = f"{of}: {TITLE}" if of else TITLE
     one = [fault for fault in faults if len(faults) == 1]
     shown: list[tuple[LookCell, ...]] = [
         (*_of_id(own[ID]), *(_percent(own.get(fault)) for fault in one)) for own in rows
     ]
     legend = (ON_ID, *([VOID] if one else []))
-    looks = [Look(title, (*COLUMNS, *(f"{fault}, %" for fault in one)), shown, (*notes, *legend), digits=1)]
+    looks = [
+        Look(
+            title,
+            (*COLUMNS, *(f"{fault}, %" for fault in one)),
+            shown,
+            (*filter(None, notes), *legend),
+            digits=1,
+        )
+    ]
     if len(faults) > 1:
         looks += _under(rows, faults, title)
     return looks
@@ -152,7 +162,21 @@ def why(each: Mapping[str, Any]) -> str | None:
     return f"{each['monitor']}, {promised(each)}: {each['verdict']}: {each['reason']}"
 
 
-def worst_of_groups(each: Mapping[str, Any]) -> str | None:
+def beside(on_data: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say what else has to be known of promises, each thing once."""
+    told = (note for each in on_data for note in (_worst_of_groups(each), _policy(each)))
+    return list(dict.fromkeys(filter(None, told)))
+
+
+def _policy(each: Mapping[str, Any]) -> str | None:
+    """Say that a promise is not about what a policy makes of alarms, where that is more than to cancel."""
+    if each["policy"] in (None, "cancel"):
+        return None
+    what = f"what the policy {each['policy']} makes of them"
+    return f"{each['monitor']}: promised of its alarms, and not of {what}"
+
+
+def _worst_of_groups(each: Mapping[str, Any]) -> str | None:
     """Say which group is told, where a promise is by groups."""
     if each["group"] is None:
         return None

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import betabinom, binom, binomtest
 
+from farm.api import CalibrationRule
+from farm.api.calibration_data import CalibrationData
 from farm.judging import JudgedRun
 from farm.judging.by_parts import judge_by_parts
 from farm.judging.guarantees import NOTHING_PROMISED, on_id, realised_promises, under_fault
@@ -322,6 +324,44 @@ def test_a_conformal_promise_is_seldom_called_broken_on_exchangeable_data() -> N
         return seen(np.concatenate([part.alarm for part in parts]), group=groups)
 
     assert broken(by, each, 600) <= most(0.025, 600)
+
+
+RULES: tuple[tuple[dict[str, Any], int], ...] = (
+    ({"method": "bounded", "accept": 0.9, "confidence": 0.9, "event": "track"}, 60),
+    ({"method": "bounded", "accept": 0.9, "confidence": 0.9}, 60),
+    ({"method": "conformal", "accept": 0.9, "by": "light"}, 120),
+)
+
+
+@pytest.mark.parametrize(("rule", "n_tracks"), RULES)
+def test_what_a_rule_promised_is_seldom_called_broken_of_its_own_population(
+    rule: dict[str, Any], n_tracks: int
+) -> None:
+    """Tracks of 1 to 8 frames, alike in part, with scores that tie."""
+    random = np.random.default_rng(6)
+
+    def population(n: int) -> tuple[Any, Any, Any]:
+        track = np.repeat(np.arange(n), random.integers(1, 9, n))
+        score = 0.8 * random.normal(size=n)[track] + 0.6 * random.normal(size=len(track))
+        return score.round(2), track, random.integers(0, 3, n).astype(str)[track]
+
+    def verdict(shift: float) -> str:
+        score, track, light = population(n_tracks)
+        ids = np.char.mod(f"{random.integers(2**40)}-%d", np.arange(len(score)))
+        zeros = np.zeros(len(score), dtype=np.int64)
+        data = CalibrationData(
+            score, zeros, 1, ids=ids, labels=zeros, track=track.astype(str), conditions={"light": light}
+        )
+        made = CalibrationRule(**rule).calibrate(data)
+        assert made.guarantee is not None
+        score, track, light = population(80)
+        promise = MonitorPromise("odin", made.guarantee.promises[0], made.guarantee)
+        return on_id(promise, seen(score + shift > made.threshold, track=track, group=light)).verdict
+
+    times = 80
+    called = np.mean([verdict(0.0) == "broken" for _ in range(times)])
+    assert called <= 0.1 + 0.05
+    assert np.mean([verdict(1.5) == "broken" for _ in range(10)]) > 0.7, "and what has moved is noticed"
 
 
 def test_a_run_tells_of_each_instance_once() -> None:

@@ -16,6 +16,7 @@ from farm.report.guarantees import (
     ON_ID,
     TITLE,
     VOID,
+    beside,
     bound,
     by_promise,
     counted,
@@ -24,7 +25,6 @@ from farm.report.guarantees import (
     promised,
     realised,
     why,
-    worst_of_groups,
 )
 from farm.report.page.book import FigureBook
 from farm.report.page.findings import Findings
@@ -48,7 +48,7 @@ def guarantees(found: Findings, book: FigureBook) -> PageSection | None:  # noqa
         _sentences(on_data),
         _broken(on_data),
         table(COLUMNS, [_on_id(each) for each in on_data], caption="Promised, and realised on ID instances"),
-        [tag("p", note, class_="note") for note in map(worst_of_groups, on_data) if note],
+        [tag("p", note, class_="note") for note in beside(on_data)],
         tag("p", ON_ID, class_="note"),
         table(
             ("monitor", *faults),

@@ -234,6 +234,8 @@ class ViewedData:
     def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
         """The networks of its own."""
         given = self.whole.networks
+        # Their training ends where validation data say so.
+        self.looked_at.add(VALIDATION)
         if self.asked is None:
             return given
         return _Some(given, self.asked)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from farm.api.guarantees.binomial import smallest
 from farm.errors import ParameterError
 from farm.measures import wilson
 from farm.measures.delays import Delays
@@ -146,19 +145,6 @@ def test_onsets_known_by_heart():
     assert onsets_for_delay_bound() == 59
     assert onsets_for_delay_bound(quantile=0.99) == 299
     assert onsets_for_delay_bound(quantile=0.5) == 5
-
-
-@given(st.integers(1, 50), st.integers(0, 10**9))
-def test_the_search_finds_the_first(at_least, first):
-    calls = []
-
-    def enough(n):
-        calls.append(n)
-        return n >= first
-
-    assert smallest(enough, at_least) == max(first, at_least)
-    assert min(calls) >= at_least
-    assert len(calls) < 70
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
-"""False alarms with a confidence: ranks in fractions, by hand, and how often the promise is broken."""
+"""False alarms with a confidence: by hand, and how often the promise is broken."""
 
 from __future__ import annotations
-
-from fractions import Fraction
-from math import comb
 
 import numpy as np
 import pytest
@@ -12,7 +9,7 @@ from hypothesis import strategies as st
 
 from farm.api import CalibrationData, CalibrationRule
 from farm.api.guarantees import bounded, found
-from farm.api.guarantees.binomial import larger_sample, lowest_rank
+from farm.api.guarantees.binomial import lowest_rank
 from farm.errors import ComponentFailure
 from tests.api.guarantees.populations import SETS, broken, most, outcomes, population
 from tests.wording import refused, same_text
@@ -20,21 +17,6 @@ from tests.wording import refused, same_text
 PERCENTS = st.integers(1, 99)
 RULE = CalibrationRule("bounded", accept=0.9, confidence=0.9)
 ANY = CalibrationRule("bounded", accept=0.9, confidence=0.9, event="track")
-
-
-def by_counting(n, accept, confidence):
-    """The lowest rank whose uniform order statistic is high enough, in fractions."""
-    p, chance = Fraction(accept, 100), Fraction(0)
-    for rank in range(1, n + 1):
-        chance += comb(n, rank - 1) * p ** (rank - 1) * (1 - p) ** (n - rank + 1)
-        if chance >= Fraction(confidence, 100):
-            return rank
-    return None
-
-
-@given(st.integers(1, 60), PERCENTS, PERCENTS)
-def test_the_rank_is_that_of_exact_fractions(n, accept, confidence):
-    assert lowest_rank(n, accept / 100, confidence / 100) == by_counting(n, accept, confidence)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +133,3 @@ def test_one_rank_lower_would_break_it(monkeypatch):
 def test_it_is_not_needlessly_careful():
     """Of 22 the highest has the confidence 0.9015: about a tenth of sets break the promise."""
     assert broken(outcomes(RULE, SINGLE, 22)) > SETS * 0.05
-
-
-def test_how_many_more_would_do():
-    assert larger_sample(0, 10, 0.1, 0.1) == 22
-    assert larger_sample(1, 10, 0.1, 0.1) is None
-    assert larger_sample(0, 0, 0.1, 0.1) is None

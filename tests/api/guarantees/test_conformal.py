@@ -49,6 +49,12 @@ def test_one_less_than_needed_does_not_do(percent):
         rule.calibrate(data(np.arange(n - 1)))
 
 
+@given(st.integers(1, 99), st.integers(1, 200))
+def test_how_many_it_takes(percent, n):
+    assert (conformal.rank(n, percent / 100) <= n) == (n >= conformal.fewest(percent / 100))
+    assert conformal.rank(n, percent / 100) == math.ceil(Fraction(percent, 100) * (n + 1))
+
+
 def test_by_hand():
     made = RULE.calibrate(data(np.arange(19.0)))
     assert made.threshold == 17.5  # of rank 18 = 0.9 * 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -62,6 +64,12 @@ def test_what_is_missed_tells_how_many_would_do():
         RULE.calibrate(data(100, wrong=range(20)))
     with refused(ComponentFailure):
         RISK.calibrate(data(30))
+
+
+def test_what_is_tied_with_the_threshold_is_accepted():
+    tied = replace(data(100, wrong=range(20)), scores=np.ones(100))
+    with pytest.raises(ComponentFailure, match="20 of the 100 are wrong and accepted"):
+        RULE.calibrate(tied)
 
 
 # The worst there is: below the 90th percentile too many alarms, from it on too much is wrong and accepted.

@@ -1,0 +1,9 @@
+"""What holds at every moment of a stream: who looks after each instance may stop at will."""
+
+from farm.statistics.anytime.bernstein import BernsteinSequence
+from farm.statistics.anytime.betting import BettingSequence
+from farm.statistics.anytime.paths import Method, path
+from farm.statistics.anytime.sequence import ConfidenceSequence
+from farm.statistics.anytime.tracks import by_track
+
+__all__ = ["BernsteinSequence", "BettingSequence", "ConfidenceSequence", "Method", "by_track", "path"]

@@ -2,8 +2,20 @@
 
 from farm.statistics.anytime.bernstein import BernsteinSequence
 from farm.statistics.anytime.betting import BettingSequence
+from farm.statistics.anytime.evidence import Evidence, RateEvidence, ScoreEvidence, Together
 from farm.statistics.anytime.paths import Method, path
 from farm.statistics.anytime.sequence import ConfidenceSequence
 from farm.statistics.anytime.tracks import by_track
 
-__all__ = ["BernsteinSequence", "BettingSequence", "ConfidenceSequence", "Method", "by_track", "path"]
+__all__ = [
+    "BernsteinSequence",
+    "BettingSequence",
+    "ConfidenceSequence",
+    "Evidence",
+    "Method",
+    "RateEvidence",
+    "ScoreEvidence",
+    "Together",
+    "by_track",
+    "path",
+]

@@ -82,12 +82,12 @@ class SampledRun:
             name: scores for name, scores in found.items() if scores is not None and np.isfinite(scores).all()
         }
 
-    def signals(self, rows: IntArray, features: Told) -> Signals:
-        """Return what is told of some instances, with features of all of them."""
+    def signals(self, rows: IntArray, confidence: Told, features: Told) -> Signals:
+        """Return what is told of some instances; confidences and features are those of all."""
         p = self.probabilities
         return Signals(
             track=self.table.track_code[rows],
-            confidence=_some(self.confidence, rows),
+            confidence=_some(confidence, rows),
             negative_entropy=(
                 f"{self.called}: the probabilities of all classes were not kept"
                 if p is None
@@ -143,15 +143,28 @@ def estimate(
     known = {each.classifier for each in (reference, target)} - {None}
     if len(known) > 1:
         return LabelFree.nowhere(f"{target.called} is of another classifier than {reference.called}")
+    sure, sure_there = confidences(reference, target)
     here, there = features(reference, target)
     return label_free(
-        reference.signals(first, here),
+        reference.signals(first, sure, here),
         reference.right(first),
-        target.signals(second, there),
+        target.signals(second, sure_there, there),
         truth=target.right(second) if with_truth else None,
         shared_tracks=reference is target,
         seed=seed,
     )
+
+
+def confidences(first: SampledRun, second: SampledRun) -> tuple[Told, Told]:
+    """Return the confidences of two runs, unless only one's are probabilities."""
+    here, there = first.confidence, second.confidence
+    if isinstance(here, str) or isinstance(there, str):
+        return here, there
+    if _are_probabilities(here) == _are_probabilities(there):
+        return here, there
+    other = second if _are_probabilities(here) else first
+    why = f"{other.called}: its confidences are no probabilities, those it is held against are"
+    return why, why
 
 
 def features(first: SampledRun, second: SampledRun) -> tuple[Told, Told]:
@@ -187,13 +200,14 @@ def _of_classifier(first: SampledRun, second: SampledRun) -> list[list[FloatArra
         if len(classes[0]) <= MOST_CLASSES:
             return [list(np.log(p).T) for p in kept]
         return [[_log_odds(p.max(axis=1)), (p * np.log(p)).sum(axis=1)] for p in kept]
-    sure = [run.confidence for run in runs]
-    if any(isinstance(each, str) for each in sure):
+    values = [each for each in confidences(first, second) if not isinstance(each, str)]
+    if len(values) < len(runs):
         return [[], []]
-    values = [np.asarray(each) for each in sure]
-    if all(((each >= 0) & (each <= 1)).all() for each in values):
-        values = [_log_odds(each) for each in values]
-    return [[each] for each in values]
+    return [[_log_odds(each) if _are_probabilities(values[0]) else each] for each in values]
+
+
+def _are_probabilities(confidence: FloatArray) -> bool:
+    return bool(((confidence >= 0) & (confidence <= 1)).all())
 
 
 def _log_odds(p: FloatArray) -> FloatArray:

@@ -48,8 +48,8 @@ def thresholded(reference: Told, right: BoolArray, target: Told, groups: SampleG
     if why := missing(reference, target):
         return Estimate.nowhere(why)
     here, there = np.asarray(reference), np.asarray(target)
-    if np.ptp(here) == 0:
-        return Estimate.nowhere("all of the reference are equally sure: no threshold parts them")
+    if why := _all_alike(here, there):
+        return Estimate.nowhere(why)
     if right.all() or not right.any():
         all_are = "right" if right.all() else "wrong"
         return Estimate.nowhere(f"all of the reference are {all_are}: no threshold can be learned")
@@ -120,8 +120,8 @@ def by_difference(reference: Told, right: BoolArray, target: Told, groups: Sampl
         out = values[(values < 0) | (values > 1)]
         if len(out):
             return Estimate.nowhere(f"confidences are no probabilities: {out[0]:g} is not from 0 to 1")
-    if np.ptp(here) == 0:
-        return Estimate.nowhere("all of the reference are equally sure: confidence tells nothing of mistakes")
+    if why := _all_alike(here, there):
+        return Estimate.nowhere(why)
     ahead = sums(groups.reference, [np.ones(len(here)), right - here], groups.n)
     sure = sums(groups.target, [np.ones(len(there)), there], groups.n)
 
@@ -131,6 +131,14 @@ def by_difference(reference: Told, right: BoolArray, target: Told, groups: Sampl
             return np.asarray(np.clip(more / n + total / m, 0.0, 1.0))
 
     return Estimate.of(draw, groups.n)
+
+
+def _all_alike(reference: FloatArray, target: FloatArray) -> str | None:
+    """Say why nothing is learned from confidences, if so; a single instance may be as sure as it likes."""
+    for values, of in ((reference, "reference"), (target, "target")):
+        if len(values) > 1 and np.ptp(values) == 0:
+            return f"all of the {of} are equally sure: that tells nothing of mistakes"
+    return None
 
 
 def accuracy(right: BoolArray, code: IntArray, groups: SampleGroups) -> Estimate:

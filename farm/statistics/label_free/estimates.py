@@ -1,4 +1,12 @@
-"""All estimates of one accuracy, and their errors where it is known, from the same draws of whole tracks."""
+"""All estimates of one accuracy, and their errors where it is known, from the same draws of whole tracks.
+
+An interval tells how an estimate varies from sample to sample, not whether what its method takes for granted
+is true. In simulations where it is (a covariate shift by 0.5 to 1.5 standard deviations, 200 pairs of samples
+for each of 8 shapes, 20 to 150 tracks of 1 to 5 instances, confidences that are the chances to be right) the
+intervals of weighting held the accuracy in 93 to 97 % of the pairs that it had an estimate for, and those of
+the difference of confidences in 93 to 97 %. Thresholded confidence, which there takes for granted what is not
+true, was off by 5 to 17 points, and its intervals held the accuracy in 0 to 92 %.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates from confidences: by hand, against the authors' own search, and draws against instances repeated."""
+"""Estimates from confidences: by hand, as published, and draws against instances repeated."""
 
 import numpy as np
 import pytest
@@ -108,6 +108,7 @@ def test_what_tells_nothing_is_undefined(method):
         ("the log has no confidence", right, sure),
         (sure, right, "the log has no confidence"),
         (np.full(3, 0.5), right, sure),
+        (sure, right, np.full(3, 0.5)),
         (sure, np.ones(3, dtype=bool), sure),
         (sure, np.zeros(3, dtype=bool), sure),
         (sure, right, np.array([0.5, 3.5, 1.0])),

@@ -1,4 +1,4 @@
-"""All methods on made shifts: which are right where what they take for granted holds, and how sure they are."""
+"""All methods on made shifts: which hold where what they take for granted does."""
 
 from itertools import pairwise
 

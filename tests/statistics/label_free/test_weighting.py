@@ -1,4 +1,4 @@
-"""Importance weighting: the regression against scikit-learn, weights against known ratios, draws against fits."""
+"""Importance weighting: against scikit-learn, known ratios, and draws against whole fits."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_tracks_of_one_weight_count_as_they_are():
 
 
 def test_where_the_log_lies_beyond_the_reference_there_is_no_estimate():
-    """Where a plane parts the two, the ridge leaves weights nearly alike, so that their spread says nothing."""
+    """Where a plane parts the two the ridge leaves weights nearly alike, and their spread says nothing."""
     here, there = shifted(0, by=5.0)
     ratio = DensityRatio.fit(here, there)
     track, right = np.arange(400), np.arange(400) % 3 > 0

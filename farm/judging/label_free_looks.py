@@ -11,10 +11,8 @@ from farm.judging.label_free_errors import FaultErrors, fault_errors, mean_error
 from farm.statistics.label_free.estimates import METHODS, SAME, LabelFree
 from farm.store.readouts import Readouts
 
-INTERVALS = (
-    "95 % intervals by draws of whole tracks of both samples: how far an estimate varies, not how far what "
-    "its method takes for granted is from true"
-)
+INTERVALS = "95 % intervals by draws of whole tracks of both samples"
+MEANING = "how far an estimate varies, not how far what its method takes for granted is from true"
 
 
 def label_free_looks(runs: Sequence[Readouts]) -> Iterator[Look]:
@@ -35,7 +33,7 @@ def errors_look(faults: Sequence[FaultErrors]) -> Look:
     rows: list[tuple[LookCell, ...]] = [
         (each.name, each.n, each.truth, *(each.errors[name] for name in METHODS)) for each in faults
     ]
-    notes = [*sentences(faults), f"surely: by {INTERVALS}"]
+    notes = [*sentences(faults), f"{INTERVALS}; surely: all of the interval is"]
     if len(faults) > 1:
         means = (mean_error(faults, name) for name in METHODS)
         rows.append(("mean, whichever way", sum(each.n for each in faults), None, *means))
@@ -66,5 +64,5 @@ def estimates_look(
         f"Accuracy without labels: {name}, from {n_reference:,} labelled instances of {reference}",
         ("method", "accuracy", *(("mean error under faults",) if faults else ())),
         rows,
-        (*weighed, INTERVALS, f"{METHODS[SAME]}: the accuracy on {reference} itself"),
+        (*weighed, f"{INTERVALS}: {MEANING}", f"{METHODS[SAME]}: the accuracy on {reference} itself"),
     )

@@ -33,7 +33,7 @@ def errors_look(faults: Sequence[FaultErrors]) -> Look:
     rows: list[tuple[LookCell, ...]] = [
         (each.name, each.n, each.truth, *(each.errors[name] for name in METHODS)) for each in faults
     ]
-    notes = [*sentences(faults), f"{INTERVALS}; surely: all of the interval is"]
+    notes = [*sentences(faults), f"{INTERVALS}; surely: by the whole interval"]
     if len(faults) > 1:
         means = (mean_error(faults, name) for name in METHODS)
         rows.append(("mean, whichever way", sum(each.n for each in faults), None, *means))

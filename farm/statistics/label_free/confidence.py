@@ -53,7 +53,7 @@ def thresholded(reference: Told, right: BoolArray, target: Told, groups: SampleG
     if right.all() or not right.any():
         all_are = "right" if right.all() else "wrong"
         return Estimate.nowhere(f"all of the reference are {all_are}: no threshold can be learned")
-    one_group = SampleGroups(*(np.zeros(len(each), dtype=np.int64) for each in (here, there)), 1)
+    one_group = SampleGroups(np.zeros(len(here), dtype=np.int64), np.zeros(len(there), dtype=np.int64), 1)
     exact, drawn = (
         _share_above(here, right, there, whose, np.unique(np.concatenate(thresholds)))
         for whose, thresholds in (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from farm.errors import DataError
 from farm.judging.inspection import Look, LookCell
 from farm.judging.label_free import SampledRun
-from farm.judging.label_free_errors import FaultErrors, fault_errors, mean_error, sentences
+from farm.judging.label_free_errors import FaultErrors, fault_errors, mean_error, sentences, uneven_means
 from farm.statistics.label_free.estimates import METHODS, SAME, LabelFree
 from farm.store.readouts import Readouts
 
@@ -37,7 +37,7 @@ def errors_look(faults: Sequence[FaultErrors]) -> Look:
     if len(faults) > 1:
         means = (mean_error(faults, name) for name in METHODS)
         rows.append(("mean, whichever way", sum(each.n for each in faults), None, *means))
-        notes.append("mean: of the faults where a method has an estimate")
+        notes += uneven_means(faults)
     return Look(
         "Accuracy without labels: estimate minus truth under each fault, from labelled ID instances",
         ("fault", "n", "accuracy", *METHODS.values()),
@@ -64,5 +64,10 @@ def estimates_look(
         f"Accuracy without labels: {name}, from {n_reference:,} labelled instances of {reference}",
         ("method", "accuracy", *(("mean error under faults",) if faults else ())),
         rows,
-        (*weighed, f"{INTERVALS}: {MEANING}", f"{METHODS[SAME]}: the accuracy on {reference} itself"),
+        (
+            *weighed,
+            *uneven_means(faults),
+            f"{INTERVALS}: {MEANING}",
+            f"{METHODS[SAME]}: the accuracy on {reference} itself",
+        ),
     )

@@ -8,7 +8,7 @@ import pytest
 
 from farm.errors import DataError
 from farm.judging.label_free import MOST_CLASSES, SampledRun, estimate, features
-from farm.judging.label_free_errors import FaultErrors, fault_errors, mean_error, sentences
+from farm.judging.label_free_errors import FaultErrors, fault_errors, mean_error, sentences, uneven_means
 from farm.judging.label_free_looks import errors_look, label_free_looks
 from farm.measures import Bounded, Measure, undefined
 from farm.report.looks import render_looks
@@ -271,6 +271,8 @@ def test_sentences_count_faults_and_name_those_where_none_is_to_be_trusted():
     same_text(sentences(faults))
     assert mean_error(faults, "doc").value == pytest.approx((0.04 + 0.2 + 0.5 + 0.5) / 4)
     assert not mean_error(faults, "weighting").defined
+    same_text(uneven_means(faults))
+    assert uneven_means(faults[:2]) == []
     assert sentences([fault("fog", "shift", None, None)]) == []
 
 

@@ -214,6 +214,36 @@ def test_errors_are_of_the_faults_instances_from_the_id_ones():
     assert found.errors["doc"].value.value == pytest.approx(doc - right[ood].mean())
 
 
+def test_instances_without_a_label_are_no_part_of_an_error():
+    fog = signs(0, "fog")
+    hidden = fog.instances["label"].astype("Int64").mask(np.arange(600) < 100)
+    some, left = sampled(
+        replace(fog, instances=fog.instances.assign(label=hidden)),
+        fog,
+    )
+    (found,) = fault_errors([some])
+    assert found.n == 140
+    rest = estimate(left, left, np.arange(100, 240), with_truth=True)
+    assert found.errors["doc"].value == rest.errors["doc"].value
+
+
+def test_a_track_half_of_which_is_under_a_fault_is_drawn_whole():
+    """Where tracks differ much, both halves of one err together, and the error varies less."""
+    random = np.random.default_rng(0)
+    hard = np.repeat(random.random(150) < 0.5, 4)
+    widths = []
+    for track in (np.arange(600) // 4, np.arange(600) // 4 + 150 * (np.arange(600) % 2)):
+        made = make_readouts(
+            {"odin": False},
+            is_ood=np.arange(600) % 2 == 1,
+            wrong=hard,
+            track=[f"track {i}" for i in track],
+        )
+        error = fault_errors(sampled(made))[0].errors["reference"]
+        widths.append(error.high.value - error.low.value if error.low.defined else 0.0)
+    assert widths[0] < 0.1 * widths[1]
+
+
 def test_images_without_a_right_answer_count_as_wrong():
     (found,) = fault_errors(sampled(signs(0, "strangers")))
     assert found.truth.value.value == 0

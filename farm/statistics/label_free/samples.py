@@ -97,7 +97,8 @@ class SampleGroups:
 
     def resampling(self) -> Resampling:
         """Return what draws as many of the reference, of the target and of both as there are."""
-        group = np.concatenate([self.reference, self.target])
+        # Weighting holds a number for each reference instance and draw, of the target one for each group.
+        group = np.concatenate([self.reference, np.unique(self.target)])
         of_target = np.arange(len(group)) >= len(self.reference)
         found = Resampling(len(group), is_ood=of_target, group=group, parts=PARTS)
         if found.why_not and PARTS[1] in found.parts:

@@ -95,7 +95,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
     [
         (CI, {"run", "check", "baseline", "cache", "plan"}),
         (FIRST, {"try", "run"}),
-        (LOGS, {"judge", "check", "plan"}),
+        (LOGS, {"judge", "check", "plan", "inspect"}),
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
         (TUNING, {"tune"}),

@@ -118,7 +118,9 @@ def add_judging(commands: Commands) -> None:
     judge.add_argument(
         "--reference",
         metavar="RUN",
-        help="tell whether scores and alarm rates have moved against the ID instances of a run or log",
+        help="tell whether scores and alarm rates have moved against the ID instances of a run or log, and, "
+        "where these have labels, the classifier's accuracy without labels; of a campaign's folder also how "
+        "far each estimate of it is off under faults",
     )
     formatted(judge, FORMATS)
 
@@ -291,6 +293,11 @@ def add_looking(commands: Commands) -> None:
         metavar="FILE",
         help="your prices (YAML), such as {wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: "
         "{pedestrian: 1000}}; also by_pair: {LABEL: {PREDICTED: PRICE}}, groups: {NAME: [LABEL, ...]}",
+    )
+    inspect.add_argument(
+        "--label-free",
+        action="store_true",
+        help="how far estimates of the classifier's accuracy without labels are off under each fault",
     )
     inspect.add_argument(
         "--images",

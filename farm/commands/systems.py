@@ -28,12 +28,12 @@ def check_options(options: argparse.Namespace) -> None:
     """Raise where an option has no effect, with `--systems` or without."""
     if options.systems:
         given = [name for name, default in WITHOUT_EFFECT.items() if getattr(options, name) != default]
-        where = "beside --systems"
+        where = "beside --systems; leave it out"
     else:
         given = [name for name in WITH_SYSTEMS_ALONE if getattr(options, name) is not None]
-        where = "without --systems"
+        where = "without --systems; give that, or leave it out"
     if given:
-        raise ExperimentError(f"--{given[0].replace('_', '-')} has no effect {where}; leave it out")
+        raise ExperimentError(f"--{given[0].replace('_', '-')} has no effect {where}")
 
 
 def compare_systems(options: argparse.Namespace) -> int:

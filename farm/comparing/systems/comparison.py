@@ -96,7 +96,7 @@ class SystemComparison:
     n_tracks: int
     replicates: int
     aside: tuple[str, ...]
-    """Monitors that are left out: they know nothing, or their run does not rank them."""
+    """Monitors that are left out since they know nothing; naming them brings them in."""
     warnings: tuple[str, ...]
 
     def pair(self, measure: str, one: str, other: str) -> SystemPair:
@@ -185,7 +185,7 @@ def compare_systems(
         n=sum(len(run.table) for run in judged),
         n_tracks=len(np.unique(np.concatenate([part.track for part in parts]))),
         replicates=replicates,
-        aside=(*found.aside, *([] if only else unranked(runs))),
+        aside=found.aside,
         warnings=tuple(_warnings(judged, runs, strata, systems, prevalence)),
     )
 
@@ -196,7 +196,9 @@ class _Asked:
     def __init__(
         self, known: Sequence[Design], strata: Strata, found: Found, prevalence: float | None, priced: bool
     ) -> None:
-        self.known, self._strata, self.runs, self.gaps = known, strata, found.runs, dict(found.failures)
+        self.known, self._strata, self.runs = known, strata, found.runs
+        self.gaps = {one: f"failed ({why})" for one, why in found.failures.items()}
+        """Why a system has no value."""
         self.measures = [name for name in MEASURES if name != COST or priced]
         self.compared = [name for name in (HAZARD, COST) if name in self.measures]
         self.levels: dict[tuple[int, str, str], Wanted] = {}
@@ -337,6 +339,8 @@ def _warnings(
             f"{100 * max(shares):.0f} %): --prevalence mixes all to one"
         )
     yield from changed_monitors(runs, but=("policy", "fallback"))
+    if aside := unranked(runs):
+        yield f"{listed(aside)} {verb(aside, 'is', 'are')} not ranked by the run itself and left out"
     for one in systems:
         if not one.hazard.value.defined:
             yield f"{one.design.name}: {one.hazard.value.reason}"

@@ -65,10 +65,12 @@ class Strata:
         At a prevalence all faults weigh alike, and so do all workloads without one, and several runs of
         either. Without one, strata count as they occur, and runs weigh alike.
         """
-        parts = {NO_FAULT: 1.0 if prevalence is None else 1 - prevalence}
-        parts |= dict.fromkeys(self.faults, 1.0 if prevalence is None else prevalence / len(self.faults))
+        asked = {NO_FAULT: 1.0 if prevalence is None else 1 - prevalence}
+        asked |= {
+            fault: 1.0 if prevalence is None else prevalence / len(self.faults) for fault in self.faults
+        }
         mixed: dict[int, float] = {}
-        for fault, part in parts.items():
+        for fault, part in asked.items():
             if not part:
                 continue
             found = self.of_fault(fault, runs)

@@ -93,12 +93,10 @@ def notes(found: SystemComparison) -> Iterator[str]:
     yield (
         f"intervals ({100 * (1 - found.alpha):g} %) and p: {counted(found.n_tracks, 'track')} weighed anew "
         f"{found.replicates:,} times, and one{dear} that was not seen; intervals of a measure hold for all "
-        f"systems together, those of differences and of single faults each by itself; p is corrected for "
+        "systems together, those of differences and of single faults each by itself; p is corrected for "
         f"{counted(len(pairs), 'pair')} (Holm)"
     )
     if found.aside:
-        yield (
-            f"{listed(found.aside)} {verb(found.aside, 'is', 'are')} left out (no monitor to choose, or not "
-            "ranked by the run); --monitor NAME compares those that are named"
-        )
+        are = verb(found.aside, "knows nothing and is", "know nothing and are")
+        yield f"{listed(found.aside)} {are} left out; --monitor NAME compares those that are named"
     yield from found.warnings

@@ -97,6 +97,8 @@ class SystemComparison:
     replicates: int
     aside: tuple[str, ...]
     """Monitors that are left out since they know nothing; naming them brings them in."""
+    approximate: tuple[str, ...]
+    """Systems whose values at the asked prevalence are an approximation, since they remember other faults."""
     warnings: tuple[str, ...]
 
     def pair(self, measure: str, one: str, other: str) -> SystemPair:
@@ -186,7 +188,8 @@ def compare_systems(
         n_tracks=len(np.unique(np.concatenate([part.track for part in parts]))),
         replicates=replicates,
         aside=found.aside,
-        warnings=tuple(_warnings(judged, runs, strata, systems, prevalence)),
+        approximate=tuple(_approximate(judged, systems, prevalence)),
+        warnings=tuple(_warnings(runs, strata, systems, prevalence)),
     )
 
 
@@ -317,21 +320,21 @@ def _check_sides(strata: Strata, prevalence: float | None) -> None:
         )
 
 
+def _approximate(
+    runs: Sequence[JudgedRun], systems: Sequence[System], prevalence: float | None
+) -> Iterator[str]:
+    """Name the systems that remember what came before, where instances without a fault come after others."""
+    if prevalence is not None and any(_back_from_faults(run.table) for run in runs):
+        yield from (one.design.name for one in systems if one.design.remembers and one.hazard.value.defined)
+
+
 def _warnings(
-    judged: Sequence[JudgedRun],
     runs: Sequence[Readouts],
     strata: Strata,
     systems: Sequence[System],
     prevalence: float | None,
 ) -> Iterator[str]:
     """Say what makes values something else than they look like."""
-    remembering = [one.design.name for one in systems if one.design.remembers and one.hazard.value.defined]
-    if prevalence is not None and remembering and any(_back_from_faults(run.table) for run in judged):
-        yield (
-            f"{listed(remembering)} {verb(remembering, 'remembers', 'remember')} what came before, and in "
-            f"these streams instances without a fault come after some under one ({100 * strata.share:.3g} % "
-            f"of all are): mixed to {100 * prevalence:.3g} % values are an approximation"
-        )
     shares = [strata.share_of(run) for run in strata.runs]
     if prevalence is None and max(shares) - min(shares) >= 0.01:
         yield (

@@ -32,7 +32,7 @@ def sentence(found: SystemComparison) -> str:
         told += _against(found, first, others)
     if others:
         told += f"; {_beside(found, first, others)}"
-    return told + "."
+    return told + (". Of systems that remember, this is an approximation." if found.approximate else ".")
 
 
 def _ends(value: Bounded) -> str:
@@ -99,4 +99,10 @@ def notes(found: SystemComparison) -> Iterator[str]:
     if found.aside:
         are = verb(found.aside, "knows nothing and is", "know nothing and are")
         yield f"{listed(found.aside)} {are} left out; --monitor NAME compares those that are named"
+    if found.approximate:
+        remember = verb(found.approximate, "remembers", "remember")
+        yield (
+            f"{listed(found.approximate)} {remember} what came before, and in these streams, where {share}, "
+            "instances without one follow others: at another share values are an approximation"
+        )
     yield from found.warnings

@@ -6,6 +6,7 @@ import scipy
 
 from farm.comparing.systems import compare_systems
 from farm.comparing.systems.designs import ALONE
+from farm.comparing.systems.wording import notes, sentence
 from farm.errors import DataError, ExperimentError
 from farm.measures.cost import Costs
 from farm.testing import make_readouts
@@ -226,14 +227,15 @@ def test_refuses_what_is_in_none_of_the_runs():
 
 
 def test_what_remembers_is_an_approximation_where_faults_come_between():
-    (warning,) = compare_systems([make_run()], prevalence=0.01, replicates=50).warnings
-    same_text(warning)
-    assert not compare_systems([make_run()], replicates=50).warnings
-    assert not compare_systems([make_run()], prevalence=0.01, only=["knn"], replicates=50).warnings
+    found = compare_systems([make_run()], prevalence=0.01)
+    assert found.approximate == ("boxes",)
+    same_text("\n".join([sentence(found), *notes(found)]))
+    assert not compare_systems([make_run()], replicates=50).approximate
+    assert not compare_systems([make_run()], prevalence=0.01, only=["knn"], replicates=50).approximate
     last = make_readouts(
         {"boxes": np.zeros(40, dtype=bool)}, is_ood=np.arange(40) >= 20, run={"monitors": [NOTES[0]]}
     )
-    assert not compare_systems([last], prevalence=0.01, replicates=50).warnings
+    assert not compare_systems([last], prevalence=0.01, replicates=50).approximate
 
 
 def test_shares_of_faults_that_differ_are_told_unless_they_are_mixed():

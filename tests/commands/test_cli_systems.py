@@ -28,7 +28,7 @@ def printed(capsys, *arguments, code=0):
 @pytest.mark.parametrize("style", ["table", "json", "csv", "latex", "markdown"])
 def test_every_format_has_all_systems(runs, capsys, style):
     out = printed(capsys, *runs, "--costs", "costs.yaml", "--prevalence", "0.01", "--format", style).out
-    assert all(name in out for name in ("boxes", "knn", "no monitor", "m-of-n (m 2, n 3)", "fog 3"))
+    assert all(name in out for name in ("boxes", "knn", "classifier", "m-of-n", "fog 3"))
     assert "nan" not in out.lower()
     if style == "latex":
         assert out == printed(capsys, *runs, "--costs", "costs.yaml", "--prevalence", "0.01", "--latex").out

@@ -147,7 +147,7 @@ def compare_systems(
     >>> for one in found.systems:
     ...     print(one.design.name, one.hazard.value.value, one.acted.value.value, one.cost.value.value)
     oob 50.0 850.0 500.0
-    no monitor 200.0 1000.0 2000.0
+    the classifier alone 200.0 1000.0 2000.0
     """
     for option, value in (("--prevalence", prevalence), ("--alpha", alpha)):
         if value is not None and not (0 <= value <= 1 if option == "--prevalence" else 0 < value < 1):
@@ -285,7 +285,7 @@ def _parts(
     made: list[dict[Quantity, FloatArray]] = [{} for _ in runs]
     for number, one in enumerate(asked.known):
         for place in () if one in asked.gaps else asked.runs[one]:
-            found = made_of(one, runs[place].table, costs, classes_of(runs[place]))
+            found = made_of(one, runs[place], costs)
             made[place] |= {
                 (number, name): values / dearest if name == COST else values for name, values in found.items()
             }

@@ -13,7 +13,8 @@ import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.comparing.sameness import names
-from farm.judging import JudgedRun, Judgement, VerdictTable
+from farm.judging import JudgedRun, Judgement
+from farm.judging.notes import class_names
 from farm.judging.verdicts import Verdicts
 from farm.measures.cost import Costs, instance_costs
 from farm.measures.oracle import ORACLE
@@ -21,7 +22,7 @@ from farm.measures.tally import system_outcome
 
 HAZARD, ACTED, FALLBACK, COST = MEASURES = ("hazard", "acted", "fallback", "cost")
 """A wrong decision that was acted upon, any decision that was, one of a fallback that was; what it costs."""
-ALONE = "no monitor"
+ALONE = "the classifier alone"
 CANCEL, NONE, LAST = "cancel", "none", "last"
 """The policy that remembers nothing, no fallback, and the fallback that remembers."""
 
@@ -74,7 +75,10 @@ def designs(runs: Sequence[JudgedRun], only: Sequence[str]) -> Found:
             if noted.yardstick and not only:
                 aside[noted.name] = None
                 continue
-            made = Design(noted.name, classifier, noted.name, noted.policy, noted.fallback)
+            said = run.table.said.get(noted.name)
+            # Where no decisions are kept, nothing took a cancelled one's place.
+            fallback = noted.fallback or (NONE if said is not None and said.decision is None else None)
+            made = Design(noted.name, classifier, noted.name, noted.policy, fallback)
             where.setdefault(made, []).append(number)
             if noted.failure is not None:
                 failures.setdefault(made, noted.failure)
@@ -98,10 +102,9 @@ def _named(found: Sequence[Design]) -> Iterator[Design]:
         yield replace(one, name=f"{one.name} ({', '.join(differing)})") if differing else one
 
 
-def made_of(
-    design: Design, table: VerdictTable, costs: Costs | None, classes: Sequence[str]
-) -> dict[str, FloatArray]:
+def made_of(design: Design, run: JudgedRun, costs: Costs | None) -> dict[str, FloatArray]:
     """Return what a system made of each instance, measure by measure; without prices there is no cost."""
+    table = run.table
     nothing = np.zeros(len(table), dtype=np.bool_)
     if design.monitor is None:
         said = Judgement.of(Verdicts(design.name, nothing, nothing), table)
@@ -118,11 +121,10 @@ def made_of(
         if decision is None:
             decision = system_outcome(table.predicted, said.cancelled)
         numbers = (table.number(each) for each in (table.label, table.predicted, decision))
-        values[COST] = instance_costs(costs, classes, *numbers)
+        values[COST] = instance_costs(costs, classes_of(run), *numbers)
     return values
 
 
 def classes_of(run: JudgedRun) -> list[str]:
-    """Return the names of a run's classes, in the order of their numbers; without names, the numbers."""
-    told = run.run.get("classes") or ()
-    return [str(name) for name in told] or [str(number) for number in range(int(run.table.classes.max()) + 1)]
+    """Return what a run's classes are called, by their numbers."""
+    return class_names(run.run, int(run.table.classes.max()))

@@ -155,6 +155,11 @@ def test_what_is_certain_has_no_width_and_what_was_not_seen_has():
     )
 
 
+def test_where_no_decisions_are_kept_there_is_no_fallback():
+    mine = by_name(compare_systems([make_readouts({"mine": np.arange(100) % 9 == 0})]))["mine"]
+    assert (mine.design.policy, mine.design.fallback, mine.fallback.high.value) == (None, "none", 0)
+
+
 def test_one_name_with_two_policies_is_two_systems_and_with_two_classifiers_as_well():
     latched = [NOTES[0], {**NOTES[1], "policy": {"name": "latching", "within": "track"}}]
     found = compare_systems([make_run(0), make_run(1, notes=latched)], replicates=50)

@@ -2,112 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from farm.api.arrays import FloatArray
 from farm.comparing.sameness import changed_monitors, names, unranked
 from farm.comparing.sets import NO_FAULT, judged_runs
-from farm.comparing.systems.designs import (
-    ACTED,
-    COST,
-    FALLBACK,
-    HAZARD,
-    MEASURES,
-    NONE,
-    Design,
-    Found,
-    classes_of,
-    designs,
-    made_of,
-)
-from farm.comparing.systems.drawn import Part, Quantity, Redrawn, Wanted, redrawn, track_numbers
+from farm.comparing.systems.designs import COST, HAZARD, MEASURES, classes_of, designs, made_of
+from farm.comparing.systems.drawn import Quantity, StratumValues, redrawn, track_numbers
+from farm.comparing.systems.found import System, SystemComparison
+from farm.comparing.systems.questions import Questions
 from farm.comparing.systems.weighing import Strata
 from farm.errors import DataError, ExperimentError, suggestion
 from farm.judging import JudgedRun, VerdictTable
-from farm.measures import Bounded, Measure, undefined
+from farm.measures import Measure
 from farm.measures.cost import Costs
 from farm.measures.oracle import ORACLE
-from farm.statistics.corrections import holm
 from farm.statistics.resolution import REPLICATES, check_replicates
 from farm.statistics.wording import listed, verb
 from farm.store.readouts import Readouts
 
 PURPOSE = "to compare systems it has to be known for all"
 THOUSAND = 1000.0
-MIXED = "all instances"
-DRAWS_A_PAIR = 200
-"""So many draws there are at least for each pair of systems, that one alone can be told apart."""
-
-
-@dataclass(frozen=True)
-class System:
-    """What a system is worth, in a thousand decisions."""
-
-    design: Design
-    hazard: Bounded
-    """Wrong decisions that were acted upon."""
-    acted: Bounded
-    """Decisions that were acted upon: how available it is."""
-    fallback: Bounded
-    """Those of them that a fallback took."""
-    cost: Bounded | None
-    """None where there are no prices."""
-    by_fault: Mapping[str, Mapping[str, Bounded]]
-    """Hazard, and cost, on the instances of each fault alone, and on those of none."""
-
-    def value(self, measure: str) -> Bounded:
-        """Return a measure by its name."""
-        found: Bounded = getattr(self, measure)
-        return found
-
-
-@dataclass(frozen=True)
-class SystemPair:
-    """By how much one system exceeds another, in a thousand decisions."""
-
-    measure: str
-    first: str
-    second: str
-    difference: Bounded
-    p: Measure
-    """Of no difference, corrected for all pairs (Holm)."""
-
-
-@dataclass(frozen=True)
-class SystemComparison:
-    """All systems of some runs compared."""
-
-    by: str
-    """What they are ordered by: `cost` where there are prices, else `hazard`."""
-    alpha: float
-    prevalence: float | None
-    """As asked for; None: as in the streams."""
-    share: float
-    """The share of the streams' instances that are under a fault."""
-    faults: tuple[str, ...]
-    systems: tuple[System, ...]
-    """The least first; those without a value last."""
-    pairs: tuple[SystemPair, ...]
-    n: int
-    n_tracks: int
-    replicates: int
-    aside: tuple[str, ...]
-    """Monitors that are left out since they know nothing; naming them brings them in."""
-    approximate: tuple[str, ...]
-    """Systems whose values at the asked prevalence are an approximation, since they remember other faults."""
-    warnings: tuple[str, ...]
-
-    def pair(self, measure: str, one: str, other: str) -> SystemPair:
-        """Return what is known of two systems, in whichever order."""
-        return next(
-            each
-            for each in self.pairs
-            if each.measure == measure and {each.first, each.second} == {one, other}
-        )
+BEYOND = 5
+"""So many draws lie beyond the ends of the interval by which the first of all pairs is told apart."""
 
 
 def compare_systems(
@@ -160,11 +80,11 @@ def compare_systems(
     _check_names(judged, only, unranked(runs))
     strata = Strata.of(judged, workloads)
     _check_sides(strata, prevalence)
-    asked = _Asked(list(found.runs), strata, found, prevalence, costs is not None)
+    asked = Questions(list(found.runs), strata, found, prevalence, costs is not None)
     if not asked.levels:
         gap = next(iter(asked.gaps.values()))
         raise DataError(f"no system was run on all faults and workloads ({gap}); expected runs of the same")
-    replicates = replicates or max(REPLICATES, DRAWS_A_PAIR * len(asked.pairs))
+    replicates = replicates or max(REPLICATES, math.ceil(2 * BEYOND * asked.most_pairs / alpha))
     dearest = 0.0 if costs is None else max(costs.dearest(classes_of(run)) for run in judged) or 1.0
     parts = list(_parts(judged, workloads, strata, asked, costs, dearest))
     drawn = redrawn(
@@ -193,91 +113,14 @@ def compare_systems(
     )
 
 
-class _Asked:
-    """What is asked of the draws: the values of each system, and the differences between each two."""
-
-    def __init__(
-        self, known: Sequence[Design], strata: Strata, found: Found, prevalence: float | None, priced: bool
-    ) -> None:
-        self.known, self._strata, self.runs = known, strata, found.runs
-        self.gaps = {one: f"failed ({why})" for one, why in found.failures.items()}
-        """Why a system has no value."""
-        self.measures = [name for name in MEASURES if name != COST or priced]
-        self.compared = [name for name in (HAZARD, COST) if name in self.measures]
-        self.levels: dict[tuple[int, str, str], Wanted] = {}
-        """By a system's number, a fault (or `MIXED`) and a measure."""
-        for number, one in enumerate(known):
-            mixed = strata.weights(found.runs[one], prevalence)
-            if one in self.gaps or isinstance(mixed, str):
-                self.gaps.setdefault(one, str(mixed))
-                continue
-            for name in self.measures:
-                self.levels[number, MIXED, name] = (((number, name), mixed, 1),)
-            for fault in (NO_FAULT, *strata.faults):
-                weights = strata.of_fault(fault, found.runs[one])
-                if weights and not isinstance(weights, str):
-                    for name in self.compared:
-                        self.levels[number, fault, name] = (((number, name), weights, 1),)
-        valued = [number for number, one in enumerate(known) if one not in self.gaps]
-        self.pairs: dict[tuple[str, int, int], Wanted] = {}
-        for first, second in combinations(valued, 2):
-            for name in self.compared:
-                (more,), (less,) = self.levels[first, MIXED, name], self.levels[second, MIXED, name]
-                self.pairs[name, first, second] = (more, (*less[:2], -1))
-
-    def systems(self, drawn: Redrawn, level: float) -> list[System]:
-        """Read the systems' values off the draws; the intervals of a measure hold for all systems together.
-
-        Whichever comes first was chosen by what was seen: by itself its interval would hold less often.
-        """
-        together = 1 - (1 - level) / (len(self.known) - len(self.gaps))
-        found = {
-            key: drawn.bounds(place, together if key[1] == MIXED else level)
-            for place, key in enumerate(self.levels)
-        }
-        return [self._system(number, one, found) for number, one in enumerate(self.known)]
-
-    def _system(self, number: int, one: Design, found: Mapping[tuple[int, str, str], Bounded]) -> System:
-        gap = Bounded.nowhere(undefined(self.gaps[one])) if one in self.gaps else None
-        mixed = {name: gap or found[number, MIXED, name] for name in self.measures}
-        if gap is None:
-            certain = {ACTED: one.alone, FALLBACK: one.alone or one.fallback == NONE}
-            mixed |= {name: Bounded(*[mixed[name].value] * 3) for name, is_so in certain.items() if is_so}
-        return System(
-            design=one,
-            hazard=mixed[HAZARD],
-            acted=mixed[ACTED],
-            fallback=mixed[FALLBACK],
-            cost=mixed.get(COST),
-            by_fault={
-                fault: {name: found[number, fault, name] for name in self.compared}
-                for fault in (NO_FAULT, *self._strata.faults)
-                if (number, fault, HAZARD) in found
-            },
-        )
-
-    def differences(self, drawn: Redrawn, level: float) -> Iterator[SystemPair]:
-        """Read the pairs off the draws; each measure's p are corrected for all pairs."""
-        for name in self.compared:
-            own = {
-                key: place for place, key in enumerate(self.pairs, start=len(self.levels)) if key[0] == name
-            }
-            p = {key: drawn.p(place) for key, place in own.items()}
-            known = [key for key in own if p[key].defined]
-            p |= dict(zip(known, map(Measure, holm([p[key].value for key in known])), strict=True))
-            for key, place in own.items():
-                first, second = (self.known[number].name for number in key[1:])
-                yield SystemPair(name, first, second, drawn.bounds(place, level), p[key])
-
-
 def _parts(
     runs: Sequence[JudgedRun],
     workloads: Sequence[str],
     strata: Strata,
-    asked: _Asked,
+    asked: Questions,
     costs: Costs | None,
     dearest: float,
-) -> Iterator[Part]:
+) -> Iterator[StratumValues]:
     """Return the strata with what the systems that have a value made of their instances."""
     tracks = track_numbers(
         [(workload, run.table.track) for run, workload in zip(runs, workloads, strict=True)]
@@ -291,7 +134,7 @@ def _parts(
             }
     for each in strata.each:
         values = {what: own[each.rows] for what, own in made[each.run].items()}
-        yield Part(each.fault, tracks[each.run][each.rows], values)
+        yield StratumValues(each.fault, tracks[each.run][each.rows], values)
 
 
 def _order(value: Measure) -> tuple[bool, float]:

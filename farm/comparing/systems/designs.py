@@ -28,7 +28,7 @@ CANCEL, NONE, LAST = "cancel", "none", "last"
 
 
 @dataclass(frozen=True)
-class Design:
+class SystemDesign:
     """What a system is made of."""
 
     name: str
@@ -51,24 +51,24 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Found:
+class KnownSystems:
     """The systems of some runs, each with the numbers of the runs that it is in."""
 
-    runs: Mapping[Design, tuple[int, ...]]
-    failures: Mapping[Design, str]
+    runs: Mapping[SystemDesign, tuple[int, ...]]
+    failures: Mapping[SystemDesign, str]
     """Why systems failed, in whichever run."""
     aside: tuple[str, ...]
     """The monitors that know nothing, which nobody asked for."""
 
 
-def designs(runs: Sequence[JudgedRun], only: Sequence[str]) -> Found:
+def designs(runs: Sequence[JudgedRun], only: Sequence[str]) -> KnownSystems:
     """Find the systems of some runs, or those of some monitors; a classifier alone is always one."""
     classifiers = names(runs, "classifier")
-    where: dict[Design, list[int]] = {}
-    failures: dict[Design, str] = {}
+    where: dict[SystemDesign, list[int]] = {}
+    failures: dict[SystemDesign, str] = {}
     aside: dict[str, None] = {}
     for number, (run, classifier) in enumerate(zip(runs, classifiers, strict=True)):
-        where.setdefault(Design(ALONE, classifier), []).append(number)
+        where.setdefault(SystemDesign(ALONE, classifier), []).append(number)
         for noted in run.monitors:
             if noted.name == ORACLE or (only and noted.name not in only) or not noted.ranked:
                 continue
@@ -78,19 +78,19 @@ def designs(runs: Sequence[JudgedRun], only: Sequence[str]) -> Found:
             said = run.table.said.get(noted.name)
             # Where no decisions are kept, nothing took a cancelled one's place.
             fallback = noted.fallback or (NONE if said is not None and said.decision is None else None)
-            made = Design(noted.name, classifier, noted.name, noted.policy, fallback)
+            made = SystemDesign(noted.name, classifier, noted.name, noted.policy, fallback)
             where.setdefault(made, []).append(number)
             if noted.failure is not None:
                 failures.setdefault(made, noted.failure)
     named = dict(zip(where, _named(list(where)), strict=True))
-    return Found(
+    return KnownSystems(
         {named[one]: tuple(numbers) for one, numbers in where.items()},
         {named[one]: why for one, why in failures.items()},
         tuple(aside),
     )
 
 
-def _named(found: Sequence[Design]) -> Iterator[Design]:
+def _named(found: Sequence[SystemDesign]) -> Iterator[SystemDesign]:
     """Add to names that several systems have what tells these apart."""
     for one in found:
         alike = [other for other in found if other.name == one.name]
@@ -102,7 +102,7 @@ def _named(found: Sequence[Design]) -> Iterator[Design]:
         yield replace(one, name=f"{one.name} ({', '.join(differing)})") if differing else one
 
 
-def made_of(design: Design, run: JudgedRun, costs: Costs | None) -> dict[str, FloatArray]:
+def made_of(design: SystemDesign, run: JudgedRun, costs: Costs | None) -> dict[str, FloatArray]:
     """Return what a system made of each instance, measure by measure; without prices there is no cost."""
     table = run.table
     nothing = np.zeros(len(table), dtype=np.bool_)

@@ -99,11 +99,13 @@ class Strata:
         return {i: n / sizes[self.each[i].run] / len(runs) for i, n in own.items()}
 
 
-Key = tuple[str, str, str, str]
+FaultKey = tuple[str, str, str, str]
 """Workload, faultload, severity, category."""
 
 
-def _keyed(runs: Sequence[JudgedRun], workloads: Sequence[str]) -> Iterator[tuple[tuple[int, IntArray], Key]]:
+def _keyed(
+    runs: Sequence[JudgedRun], workloads: Sequence[str]
+) -> Iterator[tuple[tuple[int, IntArray], FaultKey]]:
     for number, (run, workload) in enumerate(zip(runs, workloads, strict=True)):
         strata = run.table.partition.strata
         yield (number, strata[0]), (workload, NO_FAULT, NO_SEVERITY, NO_FAULT)
@@ -113,7 +115,7 @@ def _keyed(runs: Sequence[JudgedRun], workloads: Sequence[str]) -> Iterator[tupl
                 yield (number, strata[part.strata[-1]]), (workload, faultload, severity, category)
 
 
-def _called(key: Key, faults: Sequence[Key]) -> str:
+def _called(key: FaultKey, faults: Sequence[FaultKey]) -> str:
     """Name a fault, as shortly as tells it from the others."""
     workload, faultload, severity, category = key
     name = faultload if severity == NO_SEVERITY else f"{faultload} {severity}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from farm.comparing.conclusions import p_of
-from farm.comparing.systems.comparison import System, SystemComparison
 from farm.comparing.systems.designs import COST
+from farm.comparing.systems.found import System, SystemComparison
 from farm.measures import Bounded
 from farm.statistics.wording import counted, listed, p_words, verb
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy
 
-from farm.comparing.systems.drawn import Part, redrawn, track_numbers
+from farm.comparing.systems.drawn import StratumValues, redrawn, track_numbers
 from farm.statistics.bounds import MOST_DRAWN
 
 UNITS = {"hazard": 1.0, "cost": 10.0}
@@ -17,7 +17,7 @@ def of(number, measure="hazard", weights=None, sign=1):
 
 @pytest.mark.parametrize(("n", "k"), [(30, 0), (30, 30), (200, 7), (MOST_DRAWN + 1000, 40)])
 def test_single_instances_have_clopper_and_pearson_s_interval(n, k):
-    parts = [Part("all", np.arange(n), {(0, "hazard"): (np.arange(n) < k).astype(float)})]
+    parts = [StratumValues("all", np.arange(n), {(0, "hazard"): (np.arange(n) < k).astype(float)})]
     replicates = 4000 if n > 1000 else DRAWS
     found = redrawn(parts, [(of(0),)], UNITS, replicates=replicates, seed=0).bounds(0, 0.9)
     exact = scipy.stats.binomtest(k, n).proportion_ci(0.9, "exact")
@@ -32,7 +32,9 @@ def test_a_difference_of_single_instances_has_the_sign_test_s_p(more, less, both
     place = np.arange(n)
     first = (place < more) | (place >= n - both)
     second = ((place >= more) & (place < more + less)) | (place >= n - both)
-    parts = [Part("all", place, {(0, "hazard"): first.astype(float), (1, "hazard"): second.astype(float)})]
+    parts = [
+        StratumValues("all", place, {(0, "hazard"): first.astype(float), (1, "hazard"): second.astype(float)})
+    ]
     found = redrawn(parts, [(of(0), of(1, sign=-1))], UNITS, replicates=DRAWS, seed=1)
     exact = scipy.stats.binomtest(more, more + less, 0.5).pvalue
     assert found.p(0).value == pytest.approx(exact, rel=0.12, abs=0.0005)
@@ -51,7 +53,7 @@ def test_strata_weigh_what_they_are_given_and_share_their_tracks():
     mixed = {0: 0.25, 1: 0.75}
     apart, together = (
         redrawn(
-            [Part("a", track, values[0]), Part("b", track + shift, values[1])],
+            [StratumValues("a", track, values[0]), StratumValues("b", track + shift, values[1])],
             [(of(0, weights=mixed),)],
             UNITS,
             replicates=DRAWS,
@@ -70,7 +72,7 @@ def test_strata_weigh_what_they_are_given_and_share_their_tracks():
 def test_a_dear_mistake_that_was_not_seen_may_come():
     track = np.repeat(np.arange(100), 10)
     cheap = (np.arange(1000) % 10 == 0) / 100
-    parts = [Part("all", track, {(0, "cost"): cheap, (1, "cost"): np.zeros(1000)})]
+    parts = [StratumValues("all", track, {(0, "cost"): cheap, (1, "cost"): np.zeros(1000)})]
     found = redrawn(parts, [(of(0, "cost"), of(1, "cost", sign=-1))], UNITS, replicates=2000, seed=0)
     assert found.points[0].value == pytest.approx(10 * 0.001)
     # Each track of the first cost something; one more of the second that costs all of it would outweigh that.
@@ -80,7 +82,7 @@ def test_a_dear_mistake_that_was_not_seen_may_come():
 
 
 def test_few_tracks_have_no_interval():
-    parts = [Part("fog", np.arange(40) // 10, {(0, "hazard"): np.zeros(40)})]
+    parts = [StratumValues("fog", np.arange(40) // 10, {(0, "hazard"): np.zeros(40)})]
     found = redrawn(parts, [(of(0),)], UNITS, replicates=2000, seed=0)
     assert (
         found.bounds(0, 0.95).low.reason

@@ -195,6 +195,8 @@ class _Counts:
 
     def drawn(self, weights: FloatArray) -> dict[Quantity, Drawn]:
         """Draw all quantities."""
+        if not self.by_kind:  # no system that is compared was run there
+            return {}
         own = weights[:, self.side.groups]
         n, of = own @ self.side.sizes, own @ np.hstack(list(self.by_kind.values()))
         return {what: Drawn(n, of[:, 2 * i : 2 * i + 2]) for i, what in enumerate(self.by_kind)}

@@ -184,6 +184,9 @@ def test_systems_without_all_faults_or_that_failed_have_no_value_and_are_told():
     failed = [NOTES[0], {**NOTES[1], "failure": "singular"}]
     found = compare_systems([make_run(0, notes=failed)], replicates=50)
     assert "knn: failed (singular)" in found.warnings
+    found = compare_systems([make_run(0), make_run(1, ("fog",), classifier={"name": "vgg"})])
+    assert by_name(found)[f"{ALONE} (vgg)"].hazard.value.reason == "not run on snow 3"
+    assert found.pair("hazard", "knn (lenet)", f"{ALONE} (lenet)").p.value < 0.05
     with refused(DataError):
         compare_systems([make_run(0, ("fog",)), make_run(1, ("rain",), classifier={"name": "vgg"})])
 

@@ -18,7 +18,6 @@ WITHOUT_EFFECT = {
     "rope": None,
     "cd": None,
     "out": None,
-    "table": None,
 }
 """The options of `farm compare` that have none beside `--systems`, and their defaults."""
 WITH_SYSTEMS_ALONE = ("costs", "prevalence")
@@ -32,6 +31,8 @@ def check_options(options: argparse.Namespace) -> None:
     else:
         given = [name for name in WITH_SYSTEMS_ALONE if getattr(options, name) is not None]
         where = "without --systems; give that, or leave it out"
+    if options.systems and options.table not in (None, "values", "pairs"):
+        given.append(f"table {options.table}")
     if given:
         raise ExperimentError(f"--{given[0].replace('_', '-')} has no effect {where}")
 
@@ -52,5 +53,7 @@ def compare_systems(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     width = min(shutil.get_terminal_size((100, 24)).columns, 140)
-    sys.stdout.write(render_systems(found, "latex" if options.latex else options.format, width=width))
+    sys.stdout.write(
+        render_systems(found, "latex" if options.latex else options.format, table=options.table, width=width)
+    )
     return 0

@@ -12,21 +12,29 @@ from farm.comparing.systems import System, SystemComparison
 from farm.comparing.systems.wording import notes, sentence
 from farm.judging.inspection import Look, LookCell
 from farm.measures import Bounded, Measure
+from farm.report.frames import render_frame
 from farm.report.looks import render_looks
 from farm.statistics.wording import p_cell
 
+TITLE = "Systems, in a thousand decisions"
 DIGITS = 1
 """Behind the point, of what is counted in a thousand decisions."""
 HEADINGS = {"hazard": "hazards", "acted": "acted upon", "fallback": "by a fallback", "cost": "cost"}
 
 
-def render_systems(found: SystemComparison, format: str, *, width: int = 100) -> str:
-    """Write a comparison of systems in a format of `render_looks`; CSV has no place for sentences."""
+def render_systems(
+    found: SystemComparison, format: str, *, table: str | None = None, width: int = 100
+) -> str:
+    """Write a comparison of systems as `table`, `json`, `csv`, `markdown` or `latex`.
+
+    `table` is `values` or `pairs`, to have that one alone; of CSV it is `values` where none is named.
+    """
+    if format == "csv" or table:
+        frame = found.pairs_frame if table == "pairs" else found.values_frame
+        return render_frame(frame, format, title=TITLE, width=width)
     if format == "json":
         return json.dumps(to_record(found), indent=2, allow_nan=False) + "\n"
-    looks = list(system_looks(found))
-    told = Look(sentence(found), (), [])
-    return render_looks(looks if format == "csv" else [told, *looks], format, width=width)
+    return render_looks([Look(sentence(found), (), []), *system_looks(found)], format, width=width)
 
 
 def system_looks(found: SystemComparison) -> Iterator[Look]:
@@ -42,8 +50,7 @@ def system_looks(found: SystemComparison) -> Iterator[Look]:
         for one in found.systems
     ]
     columns = ("system", *(HEADINGS[name] for name in priced), "policy", "fallback")
-    title = "Systems, in a thousand decisions"
-    systems = Look(title, columns, rows, tuple(notes(found)), DIGITS)
+    systems = Look(TITLE, columns, rows, tuple(notes(found)), DIGITS)
     # What a system without a value lacks is among the notes.
     yield replace(systems, rows=[row for row, one in zip(rows, found.systems, strict=True) if _valued(one)])
     measures = dict.fromkeys(each.measure for each in found.pairs)
@@ -85,7 +92,7 @@ def to_record(found: SystemComparison) -> dict[str, Any]:
         "replicates": found.replicates,
         "systems": [
             {
-                **asdict(one.design),
+                "design": asdict(one.design),
                 **{name: _bounded(each) for name in HEADINGS if (each := one.value(name)) is not None},
                 "by_fault": {fault: _all_bounded(own) for fault, own in one.by_fault.items()},
             }

@@ -1,7 +1,9 @@
 """`farm compare --systems` as a person meets it."""
 
 import json
+from io import StringIO
 
+import pandas as pd
 import pytest
 
 from farm.cli import main
@@ -32,6 +34,27 @@ def test_every_format_has_all_systems(runs, capsys, style):
     assert "nan" not in out.lower()
     if style == "latex":
         assert out == printed(capsys, *runs, "--costs", "costs.yaml", "--prevalence", "0.01", "--latex").out
+
+
+def test_frames_have_all_numbers_one_a_row(runs, capsys):
+    options = (*runs, "--costs", "costs.yaml", "--prevalence", "0.01")
+    found = json.loads(printed(capsys, *options, "--format", "json").out)
+    values = pd.read_csv(StringIO(printed(capsys, *options, "--format", "csv").out))
+    told = values.set_index(["system", "instances", "measure"])
+    for one in found["systems"]:
+        name = one["design"]["name"]
+        for measure in ("hazard", "acted", "fallback", "cost"):
+            row = told.loc[name, "all instances", measure]
+            assert [row[end] for end in ("value", "low", "high")] == pytest.approx(
+                [one[measure][end] for end in ("value", "low", "high")]
+            )
+        assert told.loc[name, "snow 3", "cost"]["high"] == pytest.approx(
+            one["by_fault"]["snow 3"]["cost"]["high"]
+        )
+    assert len(values) == 3 * (4 + 3 * 2)
+    pairs = json.loads(printed(capsys, *options, "--table", "pairs", "--format", "json").out)
+    assert [one["p_holm"] for one in pairs] == [one["p"] for one in found["differences"]]
+    assert "boxes" in printed(capsys, *options, "--table", "pairs").out
 
 
 def test_it_begins_with_a_plain_sentence_and_tells_what_to_know(runs, capsys):
@@ -65,7 +88,7 @@ def test_json_has_what_tables_have_with_reasons(runs, capsys):
         ("--rope", "0"),
         ("--cd", "cd.svg"),
         ("--out", "kept"),
-        ("--table", "pairs"),
+        ("--table", "ranks"),
     ],
     ids=lambda given: given[0],
 )

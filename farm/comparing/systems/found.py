@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from farm.comparing.systems.designs import SystemDesign
+import pandas as pd
+
+from farm.comparing.systems.designs import MEASURES, SystemDesign
 from farm.measures import Bounded, Measure
+
+MIXED = "all instances"
+"""What stands in a fault's place where all instances count."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,13 @@ class System:
         """Return a measure by its name."""
         found: Bounded = getattr(self, measure)
         return found
+
+    @property
+    def everywhere(self) -> Iterator[tuple[str, str, Bounded]]:
+        """Return all values with the instances and the measure that they are of."""
+        mixed = {name: self.value(name) for name in MEASURES if getattr(self, name) is not None}
+        for instances, values in {MIXED: mixed, **self.by_fault}.items():
+            yield from ((instances, name, value) for name, value in values.items())
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,27 @@ class SystemComparison:
     """Systems whose values at the asked prevalence are an approximation, since they remember other faults."""
     warnings: tuple[str, ...]
 
+    @property
+    def values_frame(self) -> pd.DataFrame:
+        """A row a system, instances and measure, for pandas."""
+        columns = ("classifier", "monitor", "policy", "fallback")
+        return pd.DataFrame(
+            {"system": one.design.name}
+            | {name: getattr(one.design, name) for name in columns}
+            | {"instances": instances, "measure": measure, **_ends(value)}
+            for one in self.systems
+            for instances, measure, value in one.everywhere
+        )
+
+    @property
+    def pairs_frame(self) -> pd.DataFrame:
+        """A row a pair of systems and measure: the difference, its interval, and p by Holm."""
+        return pd.DataFrame(
+            {"measure": one.measure, "first": one.first, "second": one.second}
+            | {**_ends(one.difference), "p_holm": one.p.value}
+            for one in self.pairs
+        )
+
     def pair(self, measure: str, one: str, other: str) -> SystemPair:
         """Return what is known of two systems, in whichever order."""
         return next(
@@ -74,3 +107,7 @@ class SystemComparison:
             for each in self.pairs
             if each.measure == measure and {each.first, each.second} == {one, other}
         )
+
+
+def _ends(value: Bounded) -> dict[str, float]:
+    return {name: getattr(value, name).value for name in ("value", "low", "high")}

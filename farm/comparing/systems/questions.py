@@ -17,13 +17,10 @@ from farm.comparing.systems.designs import (
     SystemDesign,
 )
 from farm.comparing.systems.drawn import SystemDraws, Wanted
-from farm.comparing.systems.found import System, SystemPair
+from farm.comparing.systems.found import MIXED, System, SystemPair
 from farm.comparing.systems.weighing import Strata
 from farm.measures import Bounded, Measure, undefined
 from farm.statistics.corrections import holm
-
-MIXED = "all instances"
-"""What stands in a fault's place where all instances count."""
 
 
 class Questions:

@@ -27,12 +27,11 @@ def check_options(options: argparse.Namespace) -> None:
     """Raise where an option has no effect, with `--systems` or without."""
     if options.systems:
         given = [name for name, default in WITHOUT_EFFECT.items() if getattr(options, name) != default]
+        given += [] if options.table in (None, "values", "pairs") else [f"table {options.table}"]
         where = "beside --systems; leave it out"
     else:
         given = [name for name in WITH_SYSTEMS_ALONE if getattr(options, name) is not None]
         where = "without --systems; give that, or leave it out"
-    if options.systems and options.table not in (None, "values", "pairs"):
-        given.append(f"table {options.table}")
     if given:
         raise ExperimentError(f"--{given[0].replace('_', '-')} has no effect {where}")
 

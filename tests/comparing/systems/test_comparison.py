@@ -266,10 +266,10 @@ def test_frames_of_a_track_are_not_taken_for_new_evidence():
     assert (by_track.p.value > 0.05, single.p.value < 0.01) == (True, True)
 
 
-def alike(seed):
+def alike(seed, longest):
     """Make a stream of three systems that are worth the same, in tracks of which some are bad."""
     rng = np.random.default_rng(seed)
-    track = np.repeat(np.arange(80), rng.integers(1, 7, 80))
+    track = np.repeat(np.arange(80), rng.integers(1, longest, 80))
     is_ood = track >= 40
     bad = rng.beta(0.4, 1.6, 80)[track]
     wrong = rng.random(len(track)) < np.where(is_ood, bad, bad / 4)
@@ -280,16 +280,15 @@ def alike(seed):
     return make_readouts(said, wrong=wrong, is_ood=is_ood, track=track)
 
 
-def test_what_is_alike_is_rarely_called_cheaper():
+@pytest.mark.parametrize(("longest", "prevalence"), [(7, 0.1), (30, 0.5)])
+def test_what_is_alike_is_rarely_called_cheaper(longest, prevalence):
+    # The first would notice if no unseen track were weighed (20 %), the second if frames were (43 %).
+    prices = Costs(wrong=20, cancelled_right=1, cancelled_wrong=2)
     told = 0
     for seed in range(100):
-        found = compare_systems([alike(seed)], costs=PRICES_OF_TWO, prevalence=0.1, replicates=600, seed=seed)
-        pairs = [
-            each for each in found.pairs if each.measure == "cost" and ALONE not in (each.first, each.second)
-        ]
-        told += any(each.p.value < 0.05 for each in pairs)
-    # With a chance of 5 % more than 10 of 100 have one of 1 %.
+        run = alike(seed, longest)
+        found = compare_systems([run], costs=prices, prevalence=prevalence, replicates=600, seed=seed)
+        own = [one for one in found.pairs if one.measure == "cost" and ALONE not in (one.first, one.second)]
+        told += any(each.p.value < 0.05 for each in own)
+    # At a chance of 5 %, more than 10 of 100 are told apart once in a hundred times.
     assert told <= 10
-
-
-PRICES_OF_TWO = Costs(wrong=20, cancelled_right=1, cancelled_wrong=2)

@@ -14,6 +14,7 @@ from farm.config.files import EXPERIMENTS
 from farm.config.scenario_domain import parse_domain
 from farm.config.severity_matrix import load_severities, parse_severities
 from farm.gate.criteria_file import parse_criteria
+from farm.measures.cost import Costs
 from farm.protocols.dependability.spec import Dependability
 from farm.protocols.robustness.spec import Robustness
 from farm.protocols.uncertainty.asked import VARIANTS, Uncertainty
@@ -28,6 +29,7 @@ FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 CROPS = (GUIDES / "crops.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
+SYSTEMS = (GUIDES / "systems.md").read_text(encoding="utf-8")
 TUNING = (GUIDES / "tuning.md").read_text(encoding="utf-8")
 UNCERTAINTY = (GUIDES / "uncertainty.md").read_text(encoding="utf-8")
 DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
@@ -98,6 +100,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (LOGS, {"judge", "check", "plan", "inspect"}),
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
+        (SYSTEMS, {"compare", "inspect"}),
         (TUNING, {"tune"}),
         (UNCERTAINTY, {"run"}),
     ],
@@ -107,6 +110,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         "logs",
         "robustness",
         "dependability",
+        "systems",
         "tuning",
         "uncertainty",
     ],
@@ -145,6 +149,13 @@ def test_the_evaluation_of_uncertainty_is_one() -> None:
     assert spec.is_merged("snow")
     told = set(re.findall(r"^\| `([a-z-]+)` \|", UNCERTAINTY, flags=re.MULTILINE))
     assert told == set(VARIANTS)
+
+
+def test_the_systems_are_those_that_are_shipped_and_their_prices_are_some() -> None:
+    experiment, prices = (yaml.safe_load(block) for block in blocks(SYSTEMS, "yaml"))
+    shipped = yaml.safe_load((EXPERIMENTS / "systems.yaml").read_text(encoding="utf-8"))
+    assert {**experiment, "monitors": [*experiment["monitors"], "never"]}.items() <= shipped.items()
+    assert Costs.of(prices).cancelled_right == 2
 
 
 def test_the_search_is_one() -> None:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farm.api import read_text
-from farm.commands.loading import loaded
+from farm.commands.loading import loaded, prices_in
+from farm.commands.systems import check_options, compare_systems
 from farm.errors import ExperimentError
 from farm.judging import JudgedRun
 from farm.judging.classifier_check import classifier_warnings
@@ -35,7 +35,10 @@ def compare(options: argparse.Namespace) -> int:
     from farm.gate.answer import answers, plain_confidence
     from farm.report.comparison import gaps, render_comparison, render_table, why_empty
 
+    check_options(options)
     of = [made for place in options.runs if (made := protocol_of(place)) is not None]
+    if options.systems and not of:
+        return compare_systems(options)
     if of:
         return _compare_protocol(of[0], options)
     if options.cd:
@@ -99,8 +102,10 @@ def _compare_protocol(of: Protocol, options: argparse.Namespace) -> int:
             f"{options.runs[0]} is one of {len(options.runs)} folders, and some are of a protocol; compare "
             "such a folder alone"
         )
-    if options.cd or options.out or options.table:
-        raise ExperimentError("--cd, --out and --table have no effect on a protocol's folder; leave them out")
+    if options.cd or options.out or options.table or options.systems:
+        raise ExperimentError(
+            "--cd, --out, --table and --systems have no effect on a protocol's folder; leave them out"
+        )
     print_looks(of.tables(of.results(options.runs[0])), "latex" if options.latex else options.format)
     return 0
 
@@ -225,7 +230,7 @@ def inspect(options: argparse.Namespace) -> int:
             f"nothing to look at; give {asked}, --ood-share P, --costs FILE, --pair A B, "
             "--label-free or --images KIND"
         )
-    prices = _prices(options.costs) if options.costs else None
+    prices = prices_in(options.costs) if options.costs else None
     looks = []
     readouts = loaded(options.run, probabilities=options.label_free)
     runs = [inspection.InspectedRun.of(each) for each in readouts]
@@ -264,20 +269,6 @@ def _together(runs: Sequence[InspectedRun], asked: Sequence[str], deadline: str 
             yield from episode_looks.episodes(runs, granted)
         elif name == "delays":
             yield from episode_looks.delays_at_false_alarms(runs)
-
-
-def _prices(path: str) -> dict[str, Any]:
-    from farm.config.yaml_reading import parse_yaml
-    from farm.measures.cost import EXAMPLE
-
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExperimentError(f"--costs {path} cannot be read: {error}; expected {EXAMPLE}") from error
-    values = parse_yaml(text, path)
-    if not isinstance(values, dict):
-        raise ExperimentError(f"--costs {path} holds a {type(values).__name__}; expected {EXAMPLE}")
-    return values
 
 
 def print_records(records: Sequence[dict[str, Any]], style: str, *, everything: bool = False) -> None:

@@ -106,6 +106,18 @@ def number_of_classes(run: Mapping[str, Any]) -> int | None:
     return None if "log" in run else len(run.get("classes") or ()) or None
 
 
+def class_names(run: Mapping[str, Any], highest: int) -> list[str]:
+    """Return what a run's classes are called, by their numbers; without names, the numbers up to the highest.
+
+    Examples
+    --------
+    >>> class_names({"classes": ["stop", "yield"]}, 0), class_names({}, 1)
+    (['stop', 'yield'], ['0', '1'])
+    """
+    told = run.get("classes") or ()
+    return [str(name) for name in told] or [str(number) for number in range(highest + 1)]
+
+
 def image_size(run: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return height and width of the images that a run's boxes lie in; None where nobody noted it.
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from farm.commands.parsing.common import FORMATS, RUNS, Commands, command, everything, formatted
 
+PRICES = (
+    "your prices (YAML), such as {wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: "
+    "{pedestrian: 1000}}; also by_pair: {LABEL: {PREDICTED: PRICE}}, groups: {NAME: [LABEL, ...]}"
+)
+
 
 def add_judging(commands: Commands) -> None:
     """Add `farm compare`, `judge` and `plan`."""
@@ -67,6 +72,20 @@ def add_judging(commands: Commands) -> None:
         type=float,
         metavar="R",
         help="a difference too small to matter: also tell how probable a larger one is (Bayesian)",
+    )
+    compare.add_argument(
+        "--systems",
+        action="store_true",
+        help="compare whole designs instead: classifier, monitor, policy and fallback; hazards, decisions "
+        "acted upon and costs, in a thousand decisions",
+    )
+    compare.add_argument("--costs", metavar="FILE", help=f"with --systems: {PRICES}")
+    compare.add_argument(
+        "--prevalence",
+        type=float,
+        metavar="P",
+        help="with --systems: mix to this share of instances under a fault, such as 0.01 (default: as in the "
+        "streams)",
     )
     compare.add_argument(
         "--cd", metavar="FILE", help="draw the critical-difference diagram (.svg, .png or .pdf)"
@@ -291,8 +310,7 @@ def add_looking(commands: Commands) -> None:
     inspect.add_argument(
         "--costs",
         metavar="FILE",
-        help="your prices (YAML), such as {wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: "
-        "{pedestrian: 1000}}; also by_pair: {LABEL: {PREDICTED: PRICE}}, groups: {NAME: [LABEL, ...]}",
+        help=PRICES,
     )
     inspect.add_argument(
         "--label-free",

@@ -142,9 +142,9 @@ class Together(Evidence):
     each instant a part of the capital goes into each monitor's bet, the more the more it has gained so far.
     What is promised is exact where no bet is expected to gain given all that *any* monitor has seen, as those
     of `RateEvidence`. Bets of `ScoreEvidence` are fair given what their own monitor has seen, which is less.
-    In simulations of two monitors of the same images (3,000 streams each, references of 6 and 40 images, scores
-    that were equal, opposed or one the other's distance from its middle) p fell to 0.05 or below in at most
-    2.4 %.
+    In simulations of two monitors of the same images (3,000 streams each, references of 6 and 40 images,
+    scores that were equal, opposed or one the other's distance from its middle) p fell to 0.05 or below in at
+    most 2.4 %.
 
     Parameters
     ----------

@@ -14,9 +14,10 @@ def repeated_fixed_n(
 ) -> int | None:
     """Return after how many values a bound for a fixed number first contradicts a claim; None: never.
 
-    Clopper and Pearson's one-sided bound is right with a chance of `level` where it is looked at once. Looked at after every
-    instance it is wrong far more often: of 1,000 streams of independent instances with a rate of exactly 5 %,
-    95 % bounds contradicted "at most 5 %" in 28 % within 1,000 instances and in 40 % within 10,000.
+    Clopper and Pearson's one-sided bound is right with a chance of `level` where it is looked at once. Looked
+    at after every instance it is wrong far more often: of 1,000 streams of independent instances with a rate
+    of exactly 5 %, 95 % bounds contradicted "at most 5 %" in 28 % within 1,000 instances and in 40 % within
+    10,000.
 
     Parameters
     ----------

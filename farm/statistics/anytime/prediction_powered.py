@@ -42,7 +42,7 @@ class PredictionPowered:
     >>> found = PredictionPowered(lowest_chance=0.1)
     >>> found.add(proxy, known, np.full(5000, 0.1))
     >>> found.n, found.labelled, [round(each, 3) for each in (found.low, found.mean, found.high)]
-    (5000, 554, [0.07, 0.09, 0.112])
+    (5000, 554, [0.069, 0.09, 0.112])
     """
 
     def __init__(self, lowest_chance: float, level: float = 0.95) -> None:

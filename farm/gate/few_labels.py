@@ -38,7 +38,7 @@ class FewLabels:
     >>> made = make_readouts({"never": np.zeros(4000, dtype=bool)}, is_ood=None, **known)
     >>> found = FewLabels.of(made).hazard("never", 0.95)
     >>> [[round(end.value, 3) for end in (each.low, each.high)] for each in found]
-    [[0.084, 0.138], [0.06, 0.179]]
+    [[0.082, 0.139], [0.061, 0.178]]
     """
 
     along: VerdictTable

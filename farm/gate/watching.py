@@ -92,7 +92,7 @@ class WatchedLog:
     >>> table = JudgedRun.of(log.instances, log.alarms, log.run).table
     >>> print(WatchedLog(table, reference, ["odin"]).sentence("odin"))
     odin: evidence that its scores have moved reached 1 in 20 at instance 16 and 1 in 100 at instance 27 of
-        200 (strongest 1 in 36,000). Its alarm rate is between 71.3 % and 90.6 % at all moments; a test for a
+        200 (strongest 1 in 36,000). Its alarm rate is between 70.9 % and 90.4 % at all moments; a test for a
         fixed number, repeated after each instance, would have found it above that of May at instance 11.
     """
 

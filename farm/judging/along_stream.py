@@ -35,7 +35,7 @@ def share_of(found: Sequence) -> Bounded:
     'nothing to count yet'
     >>> sequence.add([0.0] * 100)
     >>> share_of(sequence).value.value, round(share_of(sequence).high.value, 2)
-    (0.0, 0.06)
+    (0.0, 0.05)
     """
     if not found.n:
         return Bounded.nowhere(undefined("nothing to count yet"))

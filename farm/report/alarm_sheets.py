@@ -60,10 +60,7 @@ def _sentences(whole: Records) -> Iterator[str]:
     """Say what became of scores and alarms against a reference, and what is known at all moments together."""
     yield from (r["against"]["sentence"] for r in whole if r.get("against"))
     watched = [r["anytime"] for r in whole if r.get("anytime")]
-    if watched:
-        yield ""
-    for each in watched:
-        yield each["sentence"]
+    yield from (each["sentence"] for each in watched)
     if watched and (together := watched[0]["together"]) and together["sentence"]:
         yield together["sentence"]
     hazards = [each["residual_hazard"] for each in watched if each["residual_hazard"]]

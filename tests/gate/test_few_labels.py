@@ -119,7 +119,7 @@ def test_a_log_tells_labels_chances_and_records_the_hazard(tmp_path):
     before.alarms["monitor"] = name
     records = alarm_records(log, reference=Reference.of(before, "may"))
     hazard = records[0]["anytime"]["residual_hazard"]
-    assert hazard["low"] <= 0.1 <= hazard["high"] < hazard["labelled_alone_high"]
+    assert hazard["low"] <= 0.1 <= hazard["high"] < 0.2
     assert hazard["n_labelled"] == log.instances["label"].notna().sum()
     shown = render(records, width=100)
     assert shown.count("Taken for granted") == 1

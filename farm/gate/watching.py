@@ -8,9 +8,7 @@ share a track are one value, their mean.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,53 +16,14 @@ import numpy as np
 from farm.api.arrays import FloatArray
 from farm.gate.drift import Reference
 from farm.judging import VerdictTable
-from farm.judging.along_stream import share_of
+from farm.judging.along_stream import Growth, share_of
 from farm.judging.record import Record, plain
 from farm.measures import Bounded, Measure, undefined
 from farm.statistics.anytime import BettingSequence, ScoreEvidence, Together, by_track, repeated_fixed_n
-from farm.statistics.wording import listed, one_in_words
+from farm.statistics.wording import listed
 
-STRONG = (20, 100)
-"""Of evidence like this is told when it was there first."""
 FEWEST = 4
 """So many scores a reference must have to rank others among."""
-
-
-@dataclass(frozen=True, eq=False)
-class Growth:
-    """How evidence grew along a log."""
-
-    log_e: FloatArray
-    """After each instance or track."""
-
-    @property
-    def strongest(self) -> float:
-        """The greatest that it ever was, as a natural logarithm."""
-        return max(float(self.log_e.max(initial=0.0)), 0.0)
-
-    def first(self, times: float) -> int | None:
-        """Return after how many it first was so many times the stake; None where it never was."""
-        there = self.log_e >= math.log(times)
-        return int(np.argmax(there)) + 1 if there.any() else None
-
-    @property
-    def record(self) -> Record:
-        """Return it for JSON."""
-        return {
-            "log10_evidence": float(self.log_e[-1]) / math.log(10),
-            "strongest": self.strongest / math.log(10),
-            **{f"passed_{times}": self.first(times) for times in STRONG},
-        }
-
-    def words(self, unit: str) -> str:
-        """Say when it was strong, and how strong at most."""
-        most = f"strongest {one_in_words(self.strongest)}" if self.strongest else "there was none"
-        passed = [(times, at) for times in STRONG if (at := self.first(times)) is not None]
-        if not passed:
-            return f"was never as strong as 1 in {STRONG[0]} ({most})"
-        strongest_at = {at: times for times, at in passed}
-        told = " and ".join(f"1 in {times} at {unit} {at:,}" for at, times in strongest_at.items())
-        return f"reached {told} of {len(self.log_e):,} ({most})"
 
 
 class WatchedLog:
@@ -141,14 +100,20 @@ class WatchedLog:
         """Return how the evidence on a monitor's scores grew, or why there is none."""
         if name in self._why_not:
             return undefined(self._why_not[name])
-        return Growth(np.cumsum(self._bets[name]))
+        return self._grown(self._bets[name])
 
     @cached_property
     def together(self) -> Growth | None:
         """How the evidence of all monitors together grew; None where there is none."""
         if not self._bets:
             return None
-        return Growth(np.cumsum(Together(list(self._bets)).add(self._bets)))
+        return self._grown(Together(list(self._bets)).add(self._bets))
+
+    @staticmethod
+    def _grown(bets: FloatArray) -> Growth:
+        found = Growth()
+        found.follow(bets, np.arange(1, len(bets) + 1))
+        return found
 
     @cached_property
     def _rates(self) -> dict[str, BettingSequence]:
@@ -174,8 +139,7 @@ class WatchedLog:
     def record(self, name: str) -> Record:
         """Return all that is known of a monitor for JSON."""
         growth, rate = self.growth(name), self.alarm_rate(name)
-        gap = growth if isinstance(growth, Measure) else None
-        told = dict.fromkeys(Growth(np.zeros(1)).record, gap) if gap else growth.record
+        told = dict.fromkeys(Growth().record, growth) if isinstance(growth, Measure) else growth.record
         ends = {"alarm_rate": rate.value, "low": rate.low, "high": rate.high}
         return plain(
             {
@@ -198,7 +162,7 @@ class WatchedLog:
         growth = self.growth(name)
         if isinstance(growth, Measure):
             return f"there is no evidence on its scores: {growth.reason}"
-        return f"evidence that its scores have moved {growth.words(self.unit)}"
+        return f"evidence that its scores have moved {growth.words(self.unit, len(self._bets[name]))}"
 
     def _of_alarms(self, name: str) -> str:
         rate, at = self.alarm_rate(name), self.peeking(name)
@@ -218,7 +182,8 @@ class WatchedLog:
     def _together_record(self) -> Record | None:
         if self.together is None:
             return None
-        names, grew = listed(list(self._bets)), self.together.words(self.unit)
+        names, n = listed(list(self._bets)), len(next(iter(self._bets.values())))
+        grew = self.together.words(self.unit, n)
         # Of one monitor all is told.
         told = f"{names} together: evidence that scores have moved {grew}." if len(self._bets) > 1 else None
         return self.together.record | {"sentence": told}

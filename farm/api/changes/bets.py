@@ -10,7 +10,8 @@ POWERS = np.array([0.2, 0.5, 0.8])
 """A bet k p^(k - 1) gains where p-values are small, the more so the smaller k is."""
 MOVING = np.array([[1e-2], [1e-4], [1e-6]])
 """At each instant such a part of the capital is dealt out evenly again."""
-_SMALLEST = 1e-300
+_SMALLEST = 1e-12
+"""No p-value counts as smaller, nor as nearer to 1: there its last bits would decide what is gained."""
 
 
 class MovingCapital:

@@ -15,7 +15,7 @@ from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.judging import VerdictTable
 from farm.judging.along_stream import share_of
 from farm.judging.record import Record, plain
-from farm.measures import Bounded, undefined
+from farm.measures import Bounded, Measure, undefined
 from farm.statistics.anytime import BettingSequence, PredictionPowered, by_track
 from farm.store.logs import LABEL_CHANCE
 from farm.store.readouts import Readouts
@@ -49,9 +49,9 @@ class FewLabels:
 
     @classmethod
     def of(cls, readouts: Readouts) -> FewLabels | None:
-        """Take what is labelled of a log; None where nothing is."""
+        """Take what is labelled of a log; None where nothing is, or all."""
         instances = readouts.instances
-        if "label" not in instances or instances["label"].isna().all():
+        if "label" not in instances or instances["label"].isna().nunique() < 2:
             return None
         table = VerdictTable.of(instances, readouts.alarms, readouts.run)
         assumed = LABEL_CHANCE not in instances
@@ -126,11 +126,11 @@ class FewLabels:
         found, alone = self.hazard(monitor, level)
         told = f"{monitor}: what is wrong and acted upon is not bounded: {found.low.reason}"
         if found.low.defined:
-            low, high = (f"{100 * end.value:.2g} %" for end in (found.low, found.high))
+            low, high = map(_percent, (found.low, found.high))
             by = "labels" if self.along.confidence is None else "labels and confidence"
             told = f"{monitor}: of all instances {low} to {high} are wrong and acted upon, by {by}"
             if alone.low.defined:
-                low, high = (f"{100 * end.value:.2g} %" for end in (alone.low, alone.high))
+                low, high = map(_percent, (alone.low, alone.high))
                 told += f"; by labelled instances alone {low} to {high}"
         return f"{told}."
 
@@ -139,5 +139,10 @@ class FewLabels:
         """Say what is taken for granted of how labels were given."""
         chance = f"with the chance that {LABEL_CHANCE} tells"
         if self.assumed:
-            chance = f"with the same chance, {100 * float(np.mean(self.known)):.2g} %"
+            chance = f"with the same chance, {_percent(Measure(float(np.mean(self.known))))}"
         return f"Taken for granted: instances were drawn to be labelled {chance}, and not picked."
+
+
+def _percent(share: Measure) -> str:
+    """Write a share in per cent, with a digit that tells it from 0."""
+    return f"{100 * share.value:.1f} %" if not 0 < share.value < 0.01 else f"{100 * share.value:.2g} %"

@@ -98,6 +98,7 @@ def test_what_is_unknown_has_a_reason():
     made, _ = field(np.random.default_rng(6), 50)
     assert FewLabels.of(Readouts(made.instances.drop(columns="label"), made.alarms, made.run)) is None
     assert FewLabels.of(Readouts(made.instances.assign(label=np.nan), made.alarms, made.run)) is None
+    assert FewLabels.of(Readouts(made.instances.assign(label=0), made.alarms, made.run)) is None
     gap = made.instances.assign(label_chance=np.where(np.arange(50) == 3, np.nan, 0.2))
     few = FewLabels.of(Readouts(gap, made.alarms, made.run))
     assert [each.value.reason for each in few.hazard("odin", 0.95)] == [NO_CHANCE, NO_CHANCE]

@@ -77,11 +77,11 @@ class FewLabels:
         return self._guessed(said.decided, hazard, level), self._alone(hazard, level)
 
     def _guessed(self, decided: BoolArray, hazard: FloatArray, level: float) -> Bounded:
-        # What was not acted upon is no hazard, which is as good as a label for sure.
+        # What was not acted upon is no hazard, and needs no label: guessed and known to be 0 it counts as 0.
         label = np.where(decided & ~self.known, np.nan, hazard)
-        chance = np.where(decided, self.chance, 1.0)
+        guess = np.where(decided, self.doubt, 0.0)
         found = PredictionPowered(float(self.chance.min()), level)
-        found.add(np.where(decided, self.doubt, 0.0), label, chance, self._track(np.arange(len(hazard))))
+        found.add(guess, label, self.chance, self._track(np.arange(len(hazard))))
         return share_of(found)
 
     def _alone(self, hazard: FloatArray, level: float) -> Bounded:

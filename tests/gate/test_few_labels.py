@@ -44,7 +44,7 @@ def test_guesses_stand_for_those_without_a_label_and_labels_mend_them():
     hazard = ((instances["predicted"] == 1) & ~alarms).to_numpy(dtype=float)
     expected = PredictionPowered(0.2)
     doubt = np.where(alarms, 0.0, 1 - instances["confidence"])
-    expected.add(doubt, np.where(known | alarms, hazard, np.nan), np.where(alarms, 1.0, 0.2))
+    expected.add(doubt, np.where(known | alarms, hazard, np.nan), np.full(500, 0.2))
     alone = BettingSequence()
     alone.add(hazard[known])
     found = few.hazard("odin", 0.95)

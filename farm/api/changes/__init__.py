@@ -9,9 +9,11 @@ from farm.api.changes.cusum import Cusum
 from farm.api.changes.detector import DIRECTIONS, ChangeDetector
 from farm.api.changes.discrepancy import Discrepancy
 from farm.api.changes.ewma import Ewma
-from farm.api.changes.martingale import BETS, Betting, Conformal, Martingale, ShiryaevRoberts
+from farm.api.changes.martingale import BETS, Betting, Conformal, Martingale, ShiryaevRoberts, promised
 from farm.api.changes.page_hinkley import PageHinkley
-from farm.api.changes.run_length import Units, check_run_length, limit_of_run_length
+from farm.api.changes.run_length import check_run_length, limit_of_run_length
+from farm.api.changes.standardised import Standardised
+from farm.api.changes.units import Units
 
 __all__ = [
     "BETS",
@@ -27,7 +29,9 @@ __all__ = [
     "Martingale",
     "PageHinkley",
     "ShiryaevRoberts",
+    "Standardised",
     "Units",
     "check_run_length",
     "limit_of_run_length",
+    "promised",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from farm.api.changes.detector import DIRECTIONS, ChangeDetector
 from farm.api.component import check_choice, check_number
@@ -69,6 +70,9 @@ class Adwin(ChangeDetector[float]):
         self._direction = direction
         self.forget()
 
+    _n: int
+    _tick: int
+
     @property
     def width(self) -> int:
         """How many values the window has."""
@@ -85,10 +89,18 @@ class Adwin(ChangeDetector[float]):
                 surest, _ = self._looked()
         return self._statistic
 
+    def learn(self, values: Iterable[float]) -> None:
+        """Begin with these in the window; no cut among them is a change."""
+        for value in values:
+            self._add(value)
+        self._learned = self._n
+
     def forget(self) -> None:
         """Begin with an empty window."""
+        self._learned = 0
         self._rows: list[list[Bucket]] = [[]]
-        self._n, self._total, self._squares, self._tick, self._statistic = 0, 0.0, 0.0, 0, LOWEST
+        self._n, self._total, self._squares = 0, 0.0, 0.0
+        self._tick, self._statistic = 0, LOWEST
 
     def _add(self, value: float) -> None:
         if self._n:
@@ -112,6 +124,7 @@ class Adwin(ChangeDetector[float]):
         size = 2 ** (len(self._rows) - 1)
         total, squares = self._rows[-1].pop(0)
         self._n -= size
+        self._learned = max(self._learned - size, 0)
         self._total -= total
         apart = total / size - self._total / self._n
         self._squares -= squares + size * self._n / (size + self._n) * apart**2
@@ -134,7 +147,7 @@ class Adwin(ChangeDetector[float]):
                 newer = self._n - older
                 if newer < fewest:
                     return surest, counts
-                if older < fewest:
+                if older < max(fewest, self._learned):
                     continue
                 apart = (self._total - total) / newer - total / older
                 share = 1 / (older - fewest + 1) + 1 / (newer - fewest + 1)

@@ -31,6 +31,10 @@ class ChangeDetector(ABC, Generic[V]):
     def forget(self) -> None:
         """Be as at the start of a stream."""
 
+    def learn(self, values: Iterable[V]) -> None:
+        """Begin with values while all is well, for those that know no mean but the stream's."""
+        del values
+
     def restart(self) -> None:
         """Look for the next change after an alarm; as a rule that is to forget everything."""
         self.forget()

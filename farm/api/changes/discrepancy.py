@@ -12,7 +12,7 @@ from farm.api.changes.detector import ChangeDetector
 from farm.api.component import check_number
 from farm.errors import ParameterError
 
-BLOCK = 256
+BLOCK = 64
 """So many rows are compared at a time."""
 
 

@@ -8,12 +8,15 @@ from abc import abstractmethod
 from farm.api.arrays import FloatArray
 from farm.api.changes.conformal import ConformalRanks
 from farm.api.changes.detector import ChangeDetector
-from farm.api.component import check_choice
+from farm.api.component import check_choice, check_number
 from farm.api.randomness import generator
+from farm.errors import ParameterError
 
 BETS = ("powers", "jumper")
 POWERS = (0.05, 0.15, 0.3, 0.5, 0.7, 1.0)
 SLOPES = (-1.0, 0.0, 1.0)
+CHANCE = 0.01
+"""Of ever alarming, where nothing is set."""
 JUMP = 0.01
 """This share of the wealth is spread anew over all bets each time: tomorrow another one may be the best."""
 
@@ -31,7 +34,6 @@ class Betting(ChangeDetector[float]):
     conformal test martingales for change-point detection", COPA 2021.
     """
 
-    _start = 0.0
     _shares: list[float]
 
     def __init__(self, *, bets: str = "powers") -> None:
@@ -56,12 +58,12 @@ class Betting(ChangeDetector[float]):
 
     @abstractmethod
     def _grown(self, growth: float) -> float:
-        """Return the new logarithm, given that of the factor by which stakes grew."""
+        """Return the new logarithm, where that of the factor by which stakes grew is this."""
 
     def forget(self) -> None:
         """Begin with nothing won."""
         self._shares = [1 / len(self._bets)] * len(self._bets)
-        self._log = self._start
+        self._log = 0.0
 
 
 class Martingale(Betting):
@@ -82,11 +84,11 @@ class Martingale(Betting):
 
 
 class ShiryaevRoberts(Betting):
-    """The wealth of as many gamblers as there are values: at each one more begins with 1.
+    """The wealth of many gamblers, of whom one more begins with 1 at each value, and of one to come.
 
     While p-values are independent and uniform, at least C values come on average before the first that takes
-    it beyond C, and so between two false alarms where it restarts at each. It does not tire of a long quiet
-    stream.
+    it beyond C + 1, and so between two false alarms where it restarts at each. It does not tire of a long
+    quiet stream.
 
     Examples
     --------
@@ -101,11 +103,9 @@ class ShiryaevRoberts(Betting):
     (1966).
     """
 
-    _start = -math.inf
-
     def _grown(self, growth: float) -> float:
-        before = self._log
-        return growth + max(before, 0.0) + math.log1p(math.exp(-abs(before)))
+        own = growth + self._log
+        return max(own, 0.0) + math.log1p(math.exp(-abs(own)))
 
 
 class Conformal(ChangeDetector[float]):
@@ -145,3 +145,25 @@ class Conformal(ChangeDetector[float]):
         self._lots = generator(self._seed, "lots of ties")
         self._ranks.forget()
         self._betting.forget()
+
+
+def promised(chance: float | None, run_length: float | None, bets: str = "powers") -> tuple[Betting, float]:
+    """Return whose bets keep a promise, and their limit: the chance of ever alarming, or the mean run length.
+
+    Examples
+    --------
+    >>> betting, limit = promised(None, 1000)
+    >>> type(betting).__name__, round(math.exp(limit))
+    ('ShiryaevRoberts', 1001)
+    """
+    if chance is not None and run_length is not None:
+        raise ParameterError(
+            f"chance is {chance!r} and run_length is {run_length!r}; expected one of them: the chance of "
+            "ever alarming, or how long it takes until a false alarm"
+        )
+    if run_length is not None:
+        check_number("run_length", run_length, low=10)
+        return ShiryaevRoberts(bets=bets), math.log1p(run_length)
+    chance = CHANCE if chance is None else chance
+    check_number("chance", chance, above=0, high=0.5)
+    return Martingale(bets=bets), -math.log(chance)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from farm.api.changes.detector import DIRECTIONS, ChangeDetector, either
 from farm.api.component import check_choice, check_number
 
@@ -61,8 +63,16 @@ class PageHinkley(ChangeDetector[float]):
             return 0.0
         return either(self._rise - self._lowest, self._highest - self._fall, self._direction)
 
+    def learn(self, values: Iterable[float]) -> None:
+        """Know the mean of these, and have added up nothing."""
+        self.along(values)
+        self._calm()
+
     def forget(self) -> None:
         """Know no mean yet."""
-        self._n = 0
-        self._mean, self._rise, self._fall = 0.0, 0.0, 0.0
+        self._n, self._mean = 0, 0.0
+        self._calm()
+
+    def _calm(self) -> None:
+        self._rise, self._fall = 0.0, 0.0
         self._lowest, self._highest = float("inf"), -1.0

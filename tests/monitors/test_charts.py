@@ -16,6 +16,7 @@ from farm.config.experiment import rule_for
 from farm.config.specs import CalibrationSpec
 from farm.errors import ComponentFailure, ExperimentError, ParameterError
 from farm.testing.fakes import FakeClassifier
+from monitors import martingale
 from tests.wording import refused, same_text
 
 HERE = __name__
@@ -266,6 +267,23 @@ def test_a_track_that_comes_back_is_not_bet_on_again() -> None:
     again = monitor.score(seen([9.0, 1.0, 9.0, 9.0], ["s", "t", "s", "u"]))
     assert again[0] == alone[0]
     assert again[2] == again[1] != again[3]
+
+
+def test_the_track_seen_least_lately_is_forgotten_first(monkeypatch) -> None:
+    monkeypatch.setattr(martingale, "TRACKS", 2)
+    monitor = fitted("martingale", seen(normal(50, 0)))
+    # t is the oldest when u comes, since s was seen again.
+    score = monitor.score(seen([9.0] * 6, ["s", "t", "s", "u", "s", "t"]))
+    assert [bool(changed) for changed in np.diff(score)] == [True, False, True, False, True]
+
+
+def test_after_a_restart_the_rest_of_the_track_is_quiet() -> None:
+    monitor = fitted("martingale", seen(normal(300, 0)), chance=0.1, restart=True)
+    score = monitor.score(seen(np.full(60, 15.0), np.repeat(np.arange(20), 3).astype(str)))
+    alarms = np.flatnonzero(score > 0)
+    assert len(alarms) > 2
+    assert (alarms % 3 == 0).all()
+    assert score[alarms + 1].tolist() == pytest.approx([math.log(0.1)] * len(alarms))
 
 
 def test_a_run_length_is_promised_by_shiryaev_and_roberts() -> None:

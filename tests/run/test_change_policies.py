@@ -108,6 +108,18 @@ def test_the_promise_is_broken_where_alarms_come_in_rows_and_kept_where_a_row_is
     assert ever["tracks"] <= 6 + 3 * math.sqrt(5.4)
 
 
+def test_it_bets_on_the_first_of_each_track_and_holds_what_it_cancels_to_its_end() -> None:
+    tracks = np.repeat(np.arange(20), 3).astype(str).tolist()
+    loud, firsts = np.ones(60, dtype=bool), np.arange(60) % 3 == 0
+    held = cancelled(MartingalePolicy(), loud, tracks)
+    assert any(held)
+    assert held == np.repeat(held[::3], 3).tolist() == cancelled(MartingalePolicy(), firsts, tracks)
+    assert not any(cancelled(MartingalePolicy(), ~firsts, tracks))
+    single = np.flatnonzero(cancelled(MartingalePolicy(restart=True), loud, tracks))
+    assert len(single) > 2
+    assert (single % 3 == 0).all()
+
+
 def test_it_runs_at_least_as_long_as_promised() -> None:
     policy = MartingalePolicy(run_length=50, restart=True)
     found = sum(cancelled(policy, np.random.default_rng(0).random(20_000) < 0.05))

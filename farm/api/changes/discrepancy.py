@@ -88,9 +88,9 @@ class Discrepancy(ChangeDetector[FloatArray]):
             [self._near, np.exp(_squares(rows, self._reference) * self._scale).mean(axis=1)]
         )
         between = np.exp(_squares(rows, known) * self._scale)
-        # None with rows that lie before the first.
-        lags = np.concatenate([self._lags, between[n, before - 1 - past + n] * (past < self._n + n)])
-        # With the newest row come its pairs, and with the oldest go those that later ones make with it.
+        lags = np.concatenate([self._lags, between[n, before - 1 - past + n]])
+        # With the newest row come its pairs, and with the oldest go those that later ones make with it. The
+        # zeros that stand before the first row have all gone when the window is full.
         changes = lags[before:].sum(axis=1) - lags[n + past, past].sum(axis=1)
         pairs = self._pairs + np.cumsum(changes)
         across = self._across + np.cumsum(near[window:] - near[: len(rows)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Chart(Monitor):
 
     watched: str
     """What the statistic is called in explanations."""
+    fewest: ClassVar[int] = 2
+    """So many tracks, or single images, it must learn from."""
     _follower: ChangeDetector[Any]
 
     def __init__(self, *, run_length: float | None, limit: float | None, restart: bool) -> None:
@@ -76,9 +78,10 @@ class Chart(Monitor):
 
     def _learned(self, values: Features, units: Units, seed: int) -> dict[str, Any]:
         """Return the state: the values that it learned from, and the limit."""
-        if len(units) < 2:
+        if len(units) < self.fewest:
             raise ComponentFailure(
-                f"monitor '{self.name}' got {len(units)} tracks of ID validation data; expected at least 2"
+                f"monitor '{self.name}' got {len(units)} tracks of ID validation data; expected at least "
+                f"{self.fewest}"
             )
 
         def learned(chance: np.random.Generator) -> ChangeDetector[Any]:

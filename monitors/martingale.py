@@ -42,8 +42,8 @@ class MartingaleChart(ScoreChart):
         Of ever alarming on exchangeable data. 0.01 where neither is set.
     run_length
         How many tracks come on average, at least, until a false alarm.
-    bets
-        `powers`: that scores rise. `jumper`: that they rise or fall.
+    direction
+        It bets that scores rise (`up`), that they fall (`down`), or on `both`.
     restart
         Whether it bets anew after each alarm. What it saw still counts as usual.
 
@@ -54,6 +54,7 @@ class MartingaleChart(ScoreChart):
     """
 
     reference = "Vovk et al.: Retrain or not retrain: conformal test martingales, COPA 2021"
+    fewest = 4
     statistic = "log gain of bets on the scores"
 
     def __init__(
@@ -62,10 +63,10 @@ class MartingaleChart(ScoreChart):
         of: MemberSpec,
         chance: float | None = None,
         run_length: float | None = None,
-        bets: str = "powers",
+        direction: str = "up",
         restart: bool = False,
     ) -> None:
-        self._betting, limit = promised(chance, run_length, bets)
+        self._betting, limit = promised(chance, run_length, direction)
         super().__init__(of=of, run_length=None, limit=limit, restart=restart)
         self._given_length = run_length
         self._tracks: OrderedDict[str, None] = OrderedDict()
@@ -77,16 +78,15 @@ class MartingaleChart(ScoreChart):
         return Conformal(reference, self._betting, seed=0)
 
     def _statistics(self, observation: Observation) -> FloatArray:
-        found, scores = np.empty(len(observation)), self._values(observation)
-        tracks = [None] * len(scores) if observation.track is None else observation.track.tolist()
-        for i, (score, track) in enumerate(zip(scores.tolist(), tracks, strict=True)):
-            if track is None or self._is_new(track):
-                self._held = self._follower.follow(score)
-            found[i] = self._held
-            if self._held > self._restarts_above:
-                self._follower.restart()
-                self._held = 0.0
-        return found
+        tracks = [None] * len(observation) if observation.track is None else observation.track.tolist()
+        bet_on = np.array([track is None or self._is_new(track) for track in tracks], dtype=np.bool_)
+        found = self._follower.along(self._values(observation)[bet_on], self._restarts_above)
+        # The rest of a track has what its first image left.
+        left = np.concatenate([[self._held], np.where(found > self._restarts_above, 0.0, found)])
+        held: FloatArray = left[np.cumsum(bet_on)]
+        self._held = float(left[-1])
+        held[bet_on] = found
+        return held
 
     def _is_new(self, track: str) -> bool:
         new = track not in self._tracks

@@ -15,6 +15,7 @@ import farm
 from farm.comparing import compare_runs
 from farm.testing import make_readouts
 from tests.comparing.made_runs import FOG, RATES, make_run
+from tests.judging.made_guarantees import made_campaign
 
 FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(9)] + [FOG]
 TEXT_IS_THE_VALUE = {("judge reasons", "reason")}
@@ -40,8 +41,9 @@ def frames() -> Iterator[tuple[str, pd.DataFrame]]:
         yield "Readouts.alarms", run.alarms
     for options in ({"by": "category"}, {"control": "middling"}):
         comparison = compare_runs([whole], replicates=200, **options)
-        for name in ("values", "ranks", "tests", "pairs"):
+        for name in ("values", "ranks", "tests", "pairs", "guarantees"):
             yield f"Comparison.{name}", getattr(comparison, name)
+    yield "Comparison.guarantees", compare_runs(made_campaign(), replicates=200).guarantees
 
 
 @pytest.fixture(scope="module")

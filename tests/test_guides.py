@@ -15,6 +15,7 @@ from farm.config.files import EXPERIMENTS
 from farm.config.scenario_domain import parse_domain
 from farm.config.severity_matrix import load_severities, parse_severities
 from farm.gate.criteria_file import parse_criteria
+from farm.measures.cost import Costs
 from farm.protocols.dependability.spec import Dependability
 from farm.protocols.robustness.spec import Robustness
 from farm.protocols.uncertainty.asked import VARIANTS, Uncertainty
@@ -29,6 +30,7 @@ FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
 CROPS = (GUIDES / "crops.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
+SYSTEMS = (GUIDES / "systems.md").read_text(encoding="utf-8")
 TUNING = (GUIDES / "tuning.md").read_text(encoding="utf-8")
 UNCERTAINTY = (GUIDES / "uncertainty.md").read_text(encoding="utf-8")
 DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
@@ -97,10 +99,11 @@ def test_the_jobs_run_and_check(name: str) -> None:
     [
         (CI, {"run", "check", "baseline", "cache", "plan"}),
         (FIRST, {"try", "run"}),
-        (LOGS, {"judge", "check", "plan"}),
+        (LOGS, {"judge", "check", "plan", "inspect"}),
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
         (STREAM_MONITORS, {"inspect", "compare"}),
+        (SYSTEMS, {"compare", "inspect"}),
         (TUNING, {"tune"}),
         (UNCERTAINTY, {"run"}),
     ],
@@ -111,6 +114,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         "robustness",
         "dependability",
         "stream monitors",
+        "systems",
         "tuning",
         "uncertainty",
     ],
@@ -149,6 +153,13 @@ def test_the_evaluation_of_uncertainty_is_one() -> None:
     assert spec.is_merged("snow")
     told = set(re.findall(r"^\| `([a-z-]+)` \|", UNCERTAINTY, flags=re.MULTILINE))
     assert told == set(VARIANTS)
+
+
+def test_the_systems_are_those_that_are_shipped_and_their_prices_are_some() -> None:
+    experiment, prices = (yaml.safe_load(block) for block in blocks(SYSTEMS, "yaml"))
+    shipped = yaml.safe_load((EXPERIMENTS / "systems.yaml").read_text(encoding="utf-8"))
+    assert {**experiment, "monitors": [*experiment["monitors"], "never"]}.items() <= shipped.items()
+    assert Costs.of(prices).cancelled_right == 2
 
 
 def test_the_search_is_one() -> None:

@@ -17,7 +17,8 @@ from farm.api.arrays import (
     check_labels,
 )
 from farm.api.boxes import BOX, BOX_SPREAD, NO_CLASSES, SPREAD_DDOF
-from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule, best_threshold, half_way
+from farm.api.calibration import CALIBRATION_KEYS, VALIDATION_FAULT, Calibration, CalibrationRule
+from farm.api.calibration_data import CalibrationData
 from farm.api.classifier import (
     ALL_MEMBERS,
     Capabilities,
@@ -82,6 +83,8 @@ from farm.api.faultload import (
     levels_of,
 )
 from farm.api.files import check_regular, read_bytes, read_text
+from farm.api.guarantee import Guarantee, Promise, Unit, What
+from farm.api.guarantees import GUARANTEES
 from farm.api.monitor import Monitor, Verdict
 from farm.api.network import Network, NetworkOutput, NetworkSource, OwnNetwork, TrainedNetwork
 from farm.api.observation import (
@@ -102,18 +105,21 @@ from farm.api.peak import Peak, peak
 from farm.api.policy import Cancel, Policy
 from farm.api.randomness import DrawKeys, PerInstance, derived_seed, generator, uniform_by_id
 from farm.api.schedule import ORDERS, IntervalFaults, Schedule, Stretch
+from farm.api.thresholds import best_threshold, half_way
 
 __all__ = [
     "ALL_MEMBERS",
     "AUTO",
     "BOX",
     "BOX_SPREAD",
+    "CALIBRATION_KEYS",
     "CATEGORIES",
     "COHERENCES",
     "COMPILED",
     "EAGER",
     "ENGINES",
     "FAULT_MEASURES",
+    "GUARANTEES",
     "HELD",
     "JSON",
     "LAST_HIDDEN",
@@ -131,6 +137,7 @@ __all__ = [
     "BoolArray",
     "Cache",
     "Calibration",
+    "CalibrationData",
     "CalibrationRule",
     "Cancel",
     "Capabilities",
@@ -153,6 +160,7 @@ __all__ = [
     "FitData",
     "FloatArray",
     "FunctionClassifier",
+    "Guarantee",
     "Head",
     "ImageHashes",
     "ImageSource",
@@ -179,6 +187,7 @@ __all__ = [
     "Policy",
     "PooledLayer",
     "Progress",
+    "Promise",
     "RawOutputs",
     "SavedClassifier",
     "Schedule",
@@ -190,7 +199,9 @@ __all__ = [
     "Stretch",
     "TrainedNetwork",
     "Transformation",
+    "Unit",
     "Verdict",
+    "What",
     "Workload",
     "WorkloadSource",
     "at_severity",

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
+from farm.api.calibration_data import CalibrationData
 from farm.api.component import check_choice, check_number
+from farm.api.guarantee import INSTANCE, TRACK, Guarantee, Unit
+from farm.api.guarantees import GUARANTEES
+from farm.api.thresholds import best_threshold, quantile_threshold
 from farm.errors import ComponentFailure, ParameterError
 
 VALIDATION_FAULT = "validation-fault"
-METHODS = ("id-quantile", "id-extreme", "per-class", "fixed", VALIDATION_FAULT)
+CALIBRATION_KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "id-quantile": ("accept",),
+        "id-extreme": (),
+        "per-class": ("accept",),
+        "fixed": ("threshold",),
+        VALIDATION_FAULT: (),
+        **{name: (*method.needs, *method.takes) for name, method in GUARANTEES.items()},
+    }
+)
+"""What each method is told, beside its name."""
 FEWEST_PER_CLASS = 20
 """A class with fewer validation instances than this takes the threshold of all classes together."""
 
@@ -28,64 +43,122 @@ class CalibrationRule:
     - `fixed`: at `threshold`, whatever the data say (a published rule, or a baseline);
     - `validation-fault`: where ID validation data and the outliers of a named validation fault are told apart
       best. No result of it is one of ID data alone.
+
+    With a guarantee, where ID data at work and of validation are exchangeable, as instances or as the tracks
+    that they share:
+
+    - `conformal`: the share `accept` of ID data or more is accepted, on average over validation sets; also
+      `by` the predicted `class`, or `by` a condition, within each of which it holds;
+    - `bounded`: it is with this `confidence`; the `event` is one random `instance` of each track, or any of
+      a `track`;
+    - `risk`: of the accepted decisions at most the share `risk` is wrong, with this `confidence`;
+    - `learn-then-test`: both together, or instead of the risk the share `hazard` of all that is wrong and
+      accepted. Of the thresholds that keep it the lowest is taken, which alarms most.
     """
 
     method: str = "id-quantile"
     accept: float = 0.95
     threshold: float | None = None
+    confidence: float | None = None
+    event: Unit | None = None
+    by: str | None = None
+    risk: float | None = None
+    hazard: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("calibration.method", self.method, METHODS)
+        check_choice("calibration.method", self.method, tuple(CALIBRATION_KEYS))
         check_number("calibration.accept", self.accept, above=0, high=1)
         if self.method == "fixed":
             check_number("calibration.threshold", self.threshold)
-        elif self.threshold is not None:
-            raise ParameterError(
-                f"calibration.threshold is {self.threshold!r}, which method '{self.method}' would not use; "
-                "leave it out, or set method to fixed"
-            )
+        for key in ("threshold", "confidence", "event", "by", "risk", "hazard"):
+            if getattr(self, key) is not None and key not in CALIBRATION_KEYS[self.method]:
+                those = ", ".join(name for name, keys in CALIBRATION_KEYS.items() if key in keys)
+                raise ParameterError(
+                    f"calibration.{key} is {getattr(self, key)!r}, which method '{self.method}' would not "
+                    f"use; leave it out, or set method to {those}"
+                )
+        if self.method in GUARANTEES:
+            self._check_guarantee()
 
-    def calibrate(
-        self, scores: FloatArray, predicted: IntArray, n_classes: int, outliers: FloatArray | None = None
-    ) -> Calibration:
+    def _check_guarantee(self) -> None:
+        method = GUARANTEES[self.method]
+        told = {key for key in CALIBRATION_KEYS[self.method] if getattr(self, key) is not None}
+        missing = [key for key in method.needs if key not in told]
+        if method.one_of and not told.intersection(method.one_of):
+            missing.append(" or ".join(method.one_of))
+        if missing:
+            raise ParameterError(
+                f"calibration.{missing[0]} is missing, which method '{self.method}' needs; expected a number "
+                "above 0 and below 1"
+            )
+        for key in sorted(told - {"event", "by"}):
+            share = getattr(self, key)
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+                raise ParameterError(
+                    f"calibration.{key} is {share!r}; expected a number above 0 and below 1 for method "
+                    f"'{self.method}'"
+                )
+        if self.event is not None:
+            check_choice("calibration.event", self.event, (INSTANCE, TRACK))
+        if self.by is not None and not (isinstance(self.by, str) and self.by.strip()):
+            raise ParameterError(f"calibration.by is {self.by!r}; expected class, or a condition by name")
+
+    def calibrate(self, data: CalibrationData) -> Calibration:
         """Choose the threshold from the scores of ID validation data, and of outliers where it takes any."""
-        if not len(scores):
+        if not len(data):
             raise ComponentFailure("calibration got no ID validation data; expected at least one instance")
-        accept = {"id-extreme": 1.0, "fixed": None, VALIDATION_FAULT: None}.get(self.method, self.accept)
-        accuracy = None
+        chosen = self._chosen(data)
+        accepted = float(1.0 - chosen.alarms(data.scores, data.predicted).mean())
+        return replace(chosen, validation_acceptance=accepted)
+
+    def _chosen(self, data: CalibrationData) -> Calibration:
+        """Return the threshold, before anything was compared with it."""
+        scores, n = data.scores, len(data)
+        keys = CALIBRATION_KEYS[self.method]
+        accept = self.accept if "accept" in keys else None
         if self.method == "fixed":
             assert self.threshold is not None
-            threshold = float(self.threshold)
-        elif self.method == VALIDATION_FAULT:
-            if outliers is None or not len(outliers):
+            return Calibration(self.method, float(self.threshold), n)
+        if self.method == VALIDATION_FAULT:
+            if data.outliers is None or not len(data.outliers):
                 raise ComponentFailure(
                     f"calibration method '{VALIDATION_FAULT}' got no outliers; expected those of a "
                     "validation_fault"
                 )
-            threshold, accuracy = best_threshold(scores, outliers)
-        else:
-            threshold = quantile_threshold(scores, 1.0 if accept is None else accept)
+            threshold, accuracy = best_threshold(scores, data.outliers)
+            return Calibration(
+                self.method, threshold, n, outliers=len(data.outliers), outlier_accuracy=accuracy
+            )
+        if self.method in GUARANTEES:
+            told = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+            found = GUARANTEES[self.method].find(data, **told)
+            return Calibration(
+                self.method,
+                found.threshold,
+                n,
+                asked_acceptance=accept,
+                per_class=found.per_class,
+                guarantee=found.guarantee,
+            )
+        accept = 1.0 if accept is None else accept
+        threshold = quantile_threshold(scores, accept)
         per_class, borrowed = None, 0
         if self.method == "per-class":
-            per_class = np.full(n_classes, threshold)
-            for label in range(n_classes):
-                own = scores[predicted == label]
+            per_class = np.full(data.n_classes, threshold)
+            for label in range(data.n_classes):
+                own = scores[data.predicted == label]
                 if len(own) >= FEWEST_PER_CLASS:
-                    per_class[label] = quantile_threshold(own, self.accept)
+                    per_class[label] = quantile_threshold(own, accept)
                 else:
                     borrowed += 1
-        calibration = Calibration(
+        return Calibration(
             self.method,
             threshold,
-            n=len(scores),
+            n,
             asked_acceptance=accept,
             per_class=per_class,
             classes_without_own_threshold=borrowed,
-            outliers=0 if accuracy is None or outliers is None else len(outliers),
-            outlier_accuracy=accuracy,
         )
-        accepted = float(1.0 - calibration.alarms(scores, predicted).mean())
-        return replace(calibration, validation_acceptance=accepted)
 
 
 @dataclass(frozen=True)
@@ -104,6 +177,9 @@ class Calibration:
     outlier_accuracy: float | None = field(default=None, repr=False)
     """The mean of the shares that it accepts of the n and alarms on of the outliers."""
 
+    guarantee: Guarantee | None = field(default=None, repr=False)
+    """What it promises, where it was chosen by a rule that promises anything."""
+
     def thresholds(self, predicted: IntArray) -> FloatArray | float:
         """Return the threshold that holds for each instance."""
         return self.threshold if self.per_class is None else self.per_class[predicted]
@@ -118,6 +194,10 @@ class Calibration:
         values["per_class"] = None if self.per_class is None else self.per_class.tolist()
         if not self.outliers:
             del values["outliers"], values["outlier_accuracy"]
+        if self.guarantee is None:
+            del values["guarantee"]
+        else:
+            values["guarantee"] = self.guarantee.record()
         return values
 
     @classmethod
@@ -133,67 +213,6 @@ class Calibration:
         values = {f.name: record[f.name] for f in fields(cls) if f.repr or f.name in record}
         if values["per_class"] is not None:
             values["per_class"] = np.array(values["per_class"], dtype=np.float64)
+        if "guarantee" in values:
+            values["guarantee"] = Guarantee.from_record(values["guarantee"])
         return cls(**values)
-
-
-def quantile_threshold(scores: FloatArray, accept: float) -> float:
-    """Return a threshold at or below which lies at least the share `accept` of the scores.
-
-    It is put half-way to the next score up. A threshold that equals somebody's score is where decisions
-    flip between machines and batch sizes, since floating-point sums differ in their last bits.
-
-    Examples
-    --------
-    >>> quantile_threshold(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
-    2.5
-    >>> quantile_threshold(np.array([1.0, 2.0, 3.0, 4.0]), 1.0)
-    4.0
-    """
-    ordered = np.sort(scores)
-    # The 1e-9 keeps 0.55 * 100 = 55.00000000000001 from asking for one more.
-    rank = max(int(np.ceil(accept * len(ordered) - 1e-9)), 1)
-    value = float(ordered[rank - 1])
-    above = ordered[ordered > value]
-    return half_way(value, float(above[0])) if above.size else value
-
-
-def best_threshold(inliers: FloatArray, outliers: FloatArray) -> tuple[float, float]:
-    """Return the threshold that tells two samples apart best, and its balanced accuracy.
-
-    That is the mean of the share of inliers at or below it and the share of outliers above it, so that it
-    does not matter which sample is the larger. The threshold is put half-way between neighbouring scores. Of
-    several that are equally good it is the highest, which alarms least.
-
-    Examples
-    --------
-    >>> best_threshold(np.array([1.0, 2.0, 3.0]), np.array([3.0, 5.0, 6.0, 7.0]))
-    (4.0, 0.875)
-    >>> best_threshold(np.array([1.0, 2.0]), np.array([4.0, 5.0]))
-    (3.0, 1.0)
-    """
-    if not len(inliers) or not len(outliers):
-        raise ComponentFailure(
-            f"a threshold was to be set between {len(inliers)} inliers and {len(outliers)} outliers; "
-            "expected at least one of each"
-        )
-    values, places = np.unique(np.concatenate([inliers, outliers]), return_inverse=True)
-    accepted = np.cumsum(np.bincount(places[: len(inliers)], minlength=len(values)))
-    missed = np.cumsum(np.bincount(places[len(inliers) :], minlength=len(values)))
-    # In whole numbers, so that what is equally good is equal.
-    good = accepted * len(outliers) + (len(outliers) - missed) * len(inliers)
-    best = len(good) - 1 - int(good[::-1].argmax())
-    value = float(values[best])
-    threshold = half_way(value, float(values[best + 1])) if best + 1 < len(values) else value
-    return threshold, float(good[best] / (2 * len(inliers) * len(outliers)))
-
-
-def half_way(value: float, above: float) -> float:
-    """Return the middle of two scores, or the lower where there is no number between them.
-
-    Examples
-    --------
-    >>> half_way(1.0, 2.0)
-    1.5
-    """
-    middle = value + (above - value) / 2
-    return middle if middle < above else value

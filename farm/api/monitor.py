@@ -15,18 +15,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farm.api.arrays import JSON, BoolArray, Features, FloatArray, State
 from farm.api.calibration import VALIDATION_FAULT, Calibration, CalibrationRule
+from farm.api.calibration_data import CalibrationData
 from farm.api.classifier import Classifier, Needs
 from farm.api.component import Component
 from farm.api.counted import CountedClassifier
 from farm.api.explanation import Explanation, Plane
 from farm.api.files import files_were_closed
+from farm.api.guarantees import GUARANTEES
 from farm.api.observation import (
+    NOTHING,
+    VALIDATION,
     FitData,
     Labelled,
     Observation,
@@ -62,6 +67,7 @@ class Monitor(Component, ABC):
     _classifier: CountedClassifier | None = None
     _state: State | None = None
     _calibration: Calibration | None = None
+    _saw_validation = False
     _own_layers: Mapping[str, str] = MappingProxyType({})
     _own_members = 0
     _own_names: frozenset[str] = frozenset()
@@ -160,6 +166,7 @@ class Monitor(Component, ABC):
             )
         state = self._call("in fit", lambda: {k: off_disk(np.asarray(v)) for k, v in found.items()})
         self._check_files("in fit")
+        self._saw_validation = VALIDATION in own.looked_at
         self.restore(state, classifier)
         self._call("in notes", lambda: json.dumps(self.all_notes(), allow_nan=False))
         return self
@@ -194,23 +201,44 @@ class Monitor(Component, ABC):
         rule: CalibrationRule,
         n_classes: int,
         outliers: Iterable[Observation] | None = None,
+        *,
+        conditions: Mapping[str, NDArray[Any]] = NOTHING,
+        seed: int = 0,
     ) -> Calibration:
         """Choose the threshold on ID validation data, or take the one the method itself defines.
 
-        `outliers` are for a rule that chooses it on a validation fault too.
+        `outliers` are for a rule that chooses it on a validation fault too. `conditions` have a value for
+        each instance of the data, for a rule that goes by one, and `seed` is the experiment's.
         """
         if self.fixed_threshold is not None:
             rule = CalibrationRule(method="fixed", threshold=self.fixed_threshold)
+        if rule.method in GUARANTEES and self.needs.order:
+            raise ComponentFailure(
+                f"monitor '{self.name}' judges by what came before, so that its scores are not exchangeable; "
+                f"calibration.method '{rule.method}' promises nothing of such, choose another"
+            )
         strange = None
         if rule.method == VALIDATION_FAULT and outliers is not None:
             self.restart()
             strange = np.concatenate([np.empty(0)] + [self.score(observation) for observation in outliers])
         self.restart()
-        rows = [(self.score(observation), observation.predicted) for observation, _ in data]
+        rows = [(self.score(seen), seen.predicted, labels, seen.ids, seen.track) for seen, labels in data]
         self.restart()
-        scores = np.concatenate([np.empty(0)] + [s for s, _ in rows])
-        predicted = np.concatenate([np.empty(0, np.int64)] + [p for _, p in rows])
-        self._calibration = rule.calibrate(scores, predicted, n_classes, strange)
+        scores, predicted, labels, ids, track = zip(*rows, strict=True) if rows else ((),) * 5
+        self._calibration = rule.calibrate(
+            CalibrationData(
+                _column(scores, np.float64),
+                _column(predicted, np.int64),
+                n_classes,
+                ids=_column(ids, np.str_),
+                labels=_column(labels, np.int64),
+                track=None if any(one is None for one in track) else _column(track, np.str_),
+                conditions=conditions,
+                outliers=strange,
+                seed=seed,
+                seen_in_fit=self._saw_validation,
+            )
+        )
         return self._calibration
 
     def score(self, observation: Observation) -> FloatArray:
@@ -326,3 +354,8 @@ class Monitor(Component, ABC):
                 "expected a finite number"
             )
         return result
+
+
+def _column(parts: Iterable[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    """Join what came in batches, though there be none."""
+    return np.concatenate([np.empty(0, kind), *parts])

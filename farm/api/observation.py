@@ -27,6 +27,7 @@ POOLS = ("mean", "max", "none")
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+VALIDATION = "validation"
 
 
 class PooledLayer(str):
@@ -200,6 +201,8 @@ class ViewedData:
     shows_outliers: bool = True
     asked: Collection[OwnNetwork] | None = None
     """The networks that it may look up; None for all."""
+    looked_at: set[str] = field(default_factory=set)
+    """What it has taken beside training data, as far as a threshold depends on that."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -214,6 +217,7 @@ class ViewedData:
     @property
     def validation(self) -> Iterable[Labelled]:
         """In-distribution validation data."""
+        self.looked_at.add(VALIDATION)
         return _ViewedRows(self.whole.validation, self.view)
 
     @property
@@ -230,6 +234,8 @@ class ViewedData:
     def networks(self) -> Mapping[OwnNetwork, TrainedNetwork]:
         """The networks of its own."""
         given = self.whole.networks
+        # Their training ends where validation data say so.
+        self.looked_at.add(VALIDATION)
         if self.asked is None:
             return given
         return _Some(given, self.asked)

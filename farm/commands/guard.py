@@ -46,6 +46,8 @@ def fit(options: argparse.Namespace) -> int:
     if guard.classifier.engine.name != OWN:
         print(f"engine      {guard.classifier.engine}")
     print(f"monitor     {guard.monitor.name}, threshold {calibration.threshold:.6g}{share}")
+    if calibration.guarantee is not None:
+        print(f"guarantee   {calibration.guarantee.sentence}")
     set_to = ", ".join(f"{name}={value}" for name, value in guard.policy.parameters.items())
     policy = guard.policy.name + (f" ({set_to})" if set_to else "")
     print(f"policy      {policy}; fallback: {guard.fallback.record()['name']}")

@@ -11,6 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from farm.commands.loading import loaded
+from farm.commands.plan_guarantee import OPTIONS, of_guarantee
 from farm.commands.plan_run import of_run, percent, rates_look, within
 from farm.errors import ParameterError
 from farm.report.looks import render_looks
@@ -25,7 +26,8 @@ from farm.statistics.ranks import sets_needed
 
 ASK = (
     "plan: nothing was asked; try 'farm plan --half-width 0.02 --rate 0.1', 'farm plan --rank-difference 1 "
-    "--monitors 8', 'farm plan --delay-bound', or 'farm plan RUN'"
+    "--monitors 8', 'farm plan --delay-bound', 'farm plan --guarantee bounded --confidence 0.99', or "
+    "'farm plan RUN'"
 )
 
 
@@ -39,6 +41,8 @@ def plan(options: argparse.Namespace) -> int:
         answers.append(_kinds(options) if _asks_for_kinds(options) else _rate(options))
     if options.rank_difference is not None:
         answers.append(_ranks(options.rank_difference, options.monitors, options.alpha))
+    if options.guarantee is not None:
+        answers.append(of_guarantee(options))
     if options.delay_bound:
         answers.append(_delay(options.missed, options.level))
     if options.format == "json":
@@ -60,10 +64,14 @@ def _check(options: argparse.Namespace) -> None:
     """Refuse options without effect: whoever gave them expects one."""
     rates = options.rate is not None or _asks_for_kinds(options)
     ranks = options.rank_difference is not None or options.monitors is not None
+    guarantee = options.guarantee is not None
+    told = [f"--{name}" for name in OPTIONS if getattr(options, name) is not None]
+    if told and not guarantee:
+        raise ParameterError(f"plan: {told[0]} needs --guarantee, such as bounded")
     if not options.run and options.half_width is None:
         if rates:
             raise ParameterError("plan: --rate, --fpr, --fnr and --ood-share need --half-width, such as 0.02")
-        if not (ranks or options.delay_bound or options.missed):
+        if not (ranks or guarantee or options.delay_bound or options.missed):
             raise ParameterError(ASK)
     if options.run and rates:
         raise ParameterError("plan: --rate, --fpr, --fnr and --ood-share: RUN itself tells; leave them out")

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farm.api import read_text
-from farm.commands.loading import loaded
+from farm.commands.loading import loaded, prices_in
+from farm.commands.systems import check_options, compare_systems
 from farm.errors import ExperimentError
 from farm.judging import JudgedRun
 from farm.judging.classifier_check import classifier_warnings
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from farm.comparing import Conclusion
     from farm.gate.answer import Answer
     from farm.gate.drift import Reference
+    from farm.gate.label_free import LabelledReference
     from farm.judging.inspection import InspectedRun, Look
 
 
@@ -34,7 +35,10 @@ def compare(options: argparse.Namespace) -> int:
     from farm.gate.answer import answers, plain_confidence
     from farm.report.comparison import gaps, render_comparison, render_table, why_empty
 
+    check_options(options)
     of = [made for place in options.runs if (made := protocol_of(place)) is not None]
+    if options.systems and not of:
+        return compare_systems(options)
     if of:
         return _compare_protocol(of[0], options)
     if options.cd:
@@ -98,8 +102,10 @@ def _compare_protocol(of: Protocol, options: argparse.Namespace) -> int:
             f"{options.runs[0]} is one of {len(options.runs)} folders, and some are of a protocol; compare "
             "such a folder alone"
         )
-    if options.cd or options.out or options.table:
-        raise ExperimentError("--cd, --out and --table have no effect on a protocol's folder; leave them out")
+    if options.cd or options.out or options.table or options.systems:
+        raise ExperimentError(
+            "--cd, --out, --table and --systems have no effect on a protocol's folder; leave them out"
+        )
     print_looks(of.tables(of.results(options.runs[0])), "latex" if options.latex else options.format)
     return 0
 
@@ -131,18 +137,29 @@ def judge(options: argparse.Namespace) -> int:
         raise ExperimentError("--k has no effect without --domain; leave it out")
     hint = "" if options.by else "; --by COLUMN tells alarm rates by one"
     reference = _reference(options.reference) if options.reference else None
+    labelled = None if reference is None else _labelled(reference)
     records: list[dict[str, Any]] = []
-    signs = []
+    signs, looks = [], []
     for place in judged_folders(options.readouts):
         if reference is None and not options.by and is_large(place):
             records += judged_records(place)
             continue
-        for readouts in loaded([place], options.by, hint=hint):
+        for readouts in loaded([place], options.by, hint=hint, probabilities=labelled is not None):
             found, warnings = _judged(readouts, options.by, reference)
             records += found
             signs.append((str(readouts.run["folder"]), warnings))
+            if labelled is not None:
+                accuracy = labelled.accuracy(readouts)
+                looks.append(accuracy.look)
+                records += accuracy.records if options.format in DATA else []
+    if labelled is not None:
+        looks += labelled.looks
+        records += labelled.records if options.format in DATA else []
     _warn(signs)
     print_records(records, options.format, everything=options.all)
+    if looks and options.format not in DATA:
+        print()
+        print_looks(looks, options.format)
     return 0
 
 
@@ -173,7 +190,13 @@ def _warn(signs: Iterable[tuple[str, Iterable[str]]]) -> None:
 def _reference(path: str) -> Reference:
     from farm.gate.drift import Reference
 
-    return Reference.load(path)
+    return Reference.load(path, probabilities=True)
+
+
+def _labelled(reference: Reference) -> LabelledReference | None:
+    from farm.gate.label_free import LabelledReference
+
+    return LabelledReference.of(reference)
 
 
 def _judged(
@@ -201,14 +224,15 @@ def inspect(options: argparse.Namespace) -> int:
         raise ExperimentError("--monitor and --out have no effect without --images missed|cancelled|ood|id")
     if options.deadline and "episodes" not in options.look:
         raise ExperimentError("--deadline has no effect without --look episodes")
-    if not (options.look or options.ood_share or options.costs or options.pair):
+    if not (options.look or options.ood_share or options.costs or options.pair or options.label_free):
         asked = " ".join(f"--look {name}" for name in (*inspection.LOOKS, *TOGETHER))
         raise ExperimentError(
-            f"nothing to look at; give {asked}, --ood-share P, --costs FILE, --pair A B or --images KIND"
+            f"nothing to look at; give {asked}, --ood-share P, --costs FILE, --pair A B, "
+            "--label-free or --images KIND"
         )
-    prices = _prices(options.costs) if options.costs else None
+    prices = prices_in(options.costs) if options.costs else None
     looks = []
-    readouts = loaded(options.run)
+    readouts = loaded(options.run, probabilities=options.label_free)
     runs = [inspection.InspectedRun.of(each) for each in readouts]
     for each, run in zip(readouts, runs, strict=True):
         alone = [name for name in options.look if name in inspection.LOOKS]
@@ -222,10 +246,16 @@ def inspect(options: argparse.Namespace) -> int:
         of_run = f"{each.run['folder']}: " if len(readouts) > 1 else ""
         looks += [replace(look, title=of_run + look.title) for look in own]
     looks += _together(runs, options.look, options.deadline)
+    if options.label_free:
+        from farm.judging.label_free_looks import label_free_looks
+
+        looks += label_free_looks(readouts)
     print_looks(looks, options.format)
     return 0
 
 
+DATA = ("json", "csv")
+"""The formats in which all is one list of records."""
 TOGETHER = ("episodes", "delays")
 """The looks at all runs as one table."""
 
@@ -239,20 +269,6 @@ def _together(runs: Sequence[InspectedRun], asked: Sequence[str], deadline: str 
             yield from episode_looks.episodes(runs, granted)
         elif name == "delays":
             yield from episode_looks.delays_at_false_alarms(runs)
-
-
-def _prices(path: str) -> dict[str, Any]:
-    from farm.config.yaml_reading import parse_yaml
-    from farm.measures.cost import EXAMPLE
-
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExperimentError(f"--costs {path} cannot be read: {error}; expected {EXAMPLE}") from error
-    values = parse_yaml(text, path)
-    if not isinstance(values, dict):
-        raise ExperimentError(f"--costs {path} holds a {type(values).__name__}; expected {EXAMPLE}")
-    return values
 
 
 def print_records(records: Sequence[dict[str, Any]], style: str, *, everything: bool = False) -> None:

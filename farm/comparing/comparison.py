@@ -12,7 +12,8 @@ import pandas as pd
 
 from farm.comparing.conclusions import ALL, Conclusion, conclude
 from farm.comparing.equal_alarms import at_false_alarms
-from farm.comparing.frames import pairs_frame, ranks_frame, tests_frame, values_frame
+from farm.comparing.frames import guarantees_frame, pairs_frame, ranks_frame, tests_frame, values_frame
+from farm.comparing.guarantees import realised_over
 from farm.comparing.joint_tracks import ALARM_RATE
 from farm.comparing.measures import Measured, measured
 from farm.comparing.sameness import changed_monitors, unranked
@@ -20,6 +21,7 @@ from farm.comparing.saving import load_comparison, save_comparison
 from farm.comparing.sections import Section, section
 from farm.comparing.sets import BenchmarkSet, benchmark_sets
 from farm.errors import DataError, ExperimentError, suggestion
+from farm.judging.promises import RealisedPromise
 from farm.judging.readouts import load_runs
 from farm.statistics.resolution import check_replicates
 from farm.statistics.table import CONVENTIONS
@@ -53,6 +55,8 @@ class Comparison:
     notes: tuple[str, ...]
     control: str | None = None
     """The monitor that all others are compared with; None where they are compared with the best."""
+    promises: tuple[RealisedPromise, ...] = ()
+    """What became of the promises that the monitors' calibrations made."""
 
     def save(self, folder: Path | str) -> Path:
         """Write a folder with all that was found, whole or not at all; the runs' instances are not in it."""
@@ -83,12 +87,17 @@ class Comparison:
         """A row a pair of monitors: its p by each method, the least p can be, what a smaller one takes."""
         return pairs_frame(self)
 
+    @property
+    def guarantees(self) -> pd.DataFrame:
+        """A row a promise and place, ID or a fault: what was promised, what was realised, the verdict."""
+        return guarantees_frame(self)
+
 
 def compare(*runs: Readouts | Path | str, **options: Any) -> Comparison:
     """Compare the monitors of some runs: readouts, runs' folders or campaigns', and logs.
 
     `options` are those of `compare_runs`: the measure, what makes a section, and so on. `values`, `ranks`,
-    `tests` and `pairs` of what is returned are frames for pandas.
+    `tests`, `pairs` and `guarantees` of what is returned are frames for pandas.
     """
     found: list[Readouts] = []
     for run in runs:
@@ -202,7 +211,14 @@ def compare_runs(
             *_not_run(sets, runs, [m for m in monitors if m not in yardsticks]),
         ),
         control=control,
+        # Of alarms at other thresholds nobody promised anything.
+        promises=() if false_alarms is not None else _promises(sets, monitors),
     )
+
+
+def _promises(sets: Sequence[BenchmarkSet], monitors: Sequence[str]) -> tuple[RealisedPromise, ...]:
+    judged = {part.run.table.run: part.run for one in sets for part in one.whole}
+    return realised_over([judged[number] for number in sorted(judged)], monitors)
 
 
 def conclusions(

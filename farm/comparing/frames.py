@@ -24,12 +24,26 @@ TESTS: tuple[str, ...] = ("category", "sets", "monitors", "chi_squared", "chi_sq
 TESTS += ("f", "f_df", "f_error_df", "f_p", "critical_difference", "alpha", "sets_needed")
 PAIRS: tuple[str, ...] = ("over", "name", "first", "second", "p", "method", "floor", "needed", "needed_of")
 PAIRS += ("n", "n_equal", "first_sum", "second_sum", "p_alone", "p_holm", "p_shaffer", "p_nemenyi")
+GUARANTEES: tuple[str, ...] = ("monitor", "what", "at_most", "on_average", "confidence", "unit", "event")
+GUARANTEES += ("by", "where", "group", "n_groups", "value", "low", "high", "n", "n_units", "verdict")
 TEXTS: tuple[str, ...] = ("measure", "section", "monitor", "gap", "category", "over", "name", "first")
-TEXTS += ("second", "method", "needed_of")
-KINDS = dict.fromkeys((*VALUES, *RANKS, *TESTS, *PAIRS), "float64")
+TEXTS += (
+    "second",
+    "method",
+    "needed_of",
+    "what",
+    "unit",
+    "event",
+    "by",
+    "where",
+    "group",
+    "verdict",
+    "reason",
+)
+KINDS = dict.fromkeys((*VALUES, *RANKS, *TESTS, *PAIRS, *GUARANTEES), "float64")
 KINDS |= dict.fromkeys(("sets", "monitors", "chi_squared_df", "f_df", "f_error_df"), "int64")
-KINDS |= dict.fromkeys(("like_best", "like_control"), "boolean")
-KINDS |= dict.fromkeys(("tracks", "needed", "sets_needed", "n", "n_equal"), "Int64")
+KINDS |= dict.fromkeys(("like_best", "like_control", "on_average"), "boolean")
+KINDS |= dict.fromkeys(("n_groups", "n_units", "tracks", "needed", "sets_needed", "n", "n_equal"), "Int64")
 """Of which kind the columns are that hold no text, whether or not anything is in them."""
 BY_RESAMPLING, BESIDE_CONTROL, BY_RANKS = "resampling-tukey", "resampling-holm", "wilcoxon-holm"
 """How p came about: by resampling tracks or episodes, with Tukey's range or Holm's correction, or by
@@ -120,6 +134,12 @@ def pairs_frame(comparison: Comparison) -> pd.DataFrame:
         for pair in rank_pairs(ranks)
     ]
     return _frame(rows, PAIRS)
+
+
+def guarantees_frame(comparison: Comparison) -> pd.DataFrame:
+    """Return a row a promise and place: on ID instances first, then fault by fault, where all is void."""
+    rows = ({"monitor": each.promise.monitor, **each.record()} for each in comparison.promises)
+    return _frame(rows, GUARANTEES)
 
 
 def stream_pairs(section: Section) -> Iterator[dict[str, Any]]:

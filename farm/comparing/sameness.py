@@ -52,15 +52,19 @@ def names(runs: Sequence[RunNotes], what: str) -> list[str]:
     return found
 
 
-def changed_monitors(runs: Sequence[RunNotes]) -> Iterator[str]:
-    """Say which monitors go by one name and are not the same in all runs, as far as these tell."""
+def changed_monitors(runs: Sequence[RunNotes], but: Sequence[str] = ()) -> Iterator[str]:
+    """Say which monitors go by one name and are not the same in all runs, as far as these tell.
+
+    `but` is what may differ.
+    """
     made: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         for note in run.run.get("monitors") or ():
             made.setdefault(str(note["name"]), []).append(_settings(note))
     for name, settings in made.items():
         known = {key: value for each in settings for key, value in each.items()}
-        differing = ", ".join(_differing([known | each for each in settings]))
+        changed = _differing([known | each for each in settings])
+        differing = ", ".join(key for key in changed if key not in but)
         if differing:
             yield (
                 f"{name} is not the same in all runs, which differ in its {differing}, and counts as one "
@@ -88,7 +92,12 @@ def _settings(note: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     settings = {**note["parameters"], **{key: note.get(key) for key in ("class", "policy", "fallback")}}
     if calibration := note.get("calibration"):
-        settings["calibration"] = (calibration.get("method"), calibration.get("asked_acceptance"))
+        promised = calibration.get("guarantee") or {}
+        settings["calibration"] = (
+            *(calibration.get(key) for key in ("method", "asked_acceptance")),
+            *(promised.get(key) for key in ("confidence", "event", "by")),
+            *((one["what"], one["at_most"]) for one in promised.get("promises", ())),
+        )
     return settings
 
 

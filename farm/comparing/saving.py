@@ -15,6 +15,7 @@ from farm.comparing.measures import measured
 from farm.comparing.sections import Section
 from farm.comparing.sets import BenchmarkSet
 from farm.errors import DataError
+from farm.judging.promises import RealisedPromise
 from farm.store.files import check_signature, new_folder, signed, write_json
 from farm.store.records import Form, read_record
 
@@ -48,11 +49,12 @@ class ComparisonForm(Form):
 class _Found:
     sections: tuple[Section, ...]
     conclusions: tuple[Conclusion, ...]
+    promises: tuple[RealisedPromise, ...] = ()
 
 
 def save_comparison(comparison: Comparison, folder: Path) -> Path:
     """Write a comparison's folder, whole or not at all."""
-    found = _Found(comparison.sections, comparison.conclusions)
+    found = _Found(comparison.sections, comparison.conclusions, comparison.promises)
     record = {
         "schema": SCHEMA,
         "measure": comparison.measure.name,
@@ -86,5 +88,6 @@ def load_comparison(folder: Path) -> Comparison:
         sets=sets,
         sections=found.sections,
         conclusions=found.conclusions,
+        promises=found.promises,
         **plain,
     )

@@ -22,7 +22,7 @@ from farm.judging import JudgedRun, VerdictTable
 from farm.judging.record import RANKED
 from farm.measures import Measure
 from farm.measures.oracle import ORACLE
-from farm.measures.parts import Group, Part
+from farm.measures.parts import UNNAMED_FAULT, Group, Part
 from farm.statistics.table import Cell, Missing
 from farm.store.readouts import Readouts
 
@@ -174,11 +174,7 @@ def fault_words(part: Part) -> tuple[str, str, str]:
     group = part.group
     if len(part.strata) == 1:
         return NO_FAULT, NO_FAULT, NO_SEVERITY
-    severity = NO_SEVERITY if group.severity is None else f"{group.severity:g}"
-    if group.severity_range:
-        # Two digits: the last instance of a ramp is not in every run the one at its end.
-        severity = f"up to {group.severity_range[1]:.2g}"
-    return group.faultload or "unnamed fault", group.category or NO_CATEGORY, severity
+    return group.faultload or UNNAMED_FAULT, group.category or NO_CATEGORY, group.level or NO_SEVERITY
 
 
 def _categories(runs: Sequence[JudgedRun]) -> dict[str | None, str]:

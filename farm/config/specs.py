@@ -98,6 +98,11 @@ class CalibrationSpec(Strict):
     method: str = "id-quantile"
     accept: float = 0.95
     threshold: float | None = None
+    confidence: float | None = None
+    event: api.Unit | None = None
+    by: str | None = None
+    risk: float | None = None
+    hazard: float | None = None
 
     @model_serializer(mode="wrap")
     def _as_written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -105,11 +110,12 @@ class CalibrationSpec(Strict):
         values: dict[str, Any] = handler(self)
         if not self._uses_acceptance and "accept" not in self.model_fields_set:
             values.pop("accept", None)
-        return values
+        unsaid = {"confidence", "event", "by", "risk", "hazard"}
+        return {key: value for key, value in values.items() if value is not None or key not in unsaid}
 
     @property
     def _uses_acceptance(self) -> bool:
-        return self.method in ("id-quantile", "per-class")
+        return "accept" in api.CALIBRATION_KEYS.get(self.method, ())
 
     def rule(self) -> api.CalibrationRule:
         """Make the rule, which checks the values."""
@@ -118,7 +124,7 @@ class CalibrationSpec(Strict):
                 f"calibration.accept is {self.accept}, which method '{self.method}' would not use; "
                 "leave it out"
             )
-        return api.CalibrationRule(self.method, self.accept, self.threshold)
+        return api.CalibrationRule(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
 class ClassifierSpec(ComponentSpec):

@@ -14,8 +14,9 @@ import numpy as np
 import scipy
 
 from farm.api.arrays import FloatArray
+from farm.api.guarantees.binomial import smallest
 from farm.measures import Measure, undefined
-from farm.statistics.planning import onsets_for_delay_bound, smallest
+from farm.statistics.planning import onsets_for_delay_bound
 
 MOST = 10**9
 """Beyond so many trials nothing is decided."""

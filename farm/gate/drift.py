@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from farm.api.arrays import FloatArray, IntArray
 from farm.comparing.sameness import check_distinct
 from farm.errors import DataError, suggestion
-from farm.judging import JudgedRun, VerdictTable
+from farm.judging import VerdictTable
+from farm.judging.label_free import SampledRun, held_out
 from farm.judging.readouts import load_runs
 from farm.judging.record import plain
 from farm.measures import Bounded, Measure, undefined
@@ -35,19 +36,30 @@ class Reference:
     table: VerdictTable
     kind: str
     """Which instances they are: `ID`, or `all`."""
+    runs: tuple[Readouts, ...] = ()
+    """All runs of a campaign of one classifier, whose first one it is; none where it stands alone."""
 
     @classmethod
-    def load(cls, path: Path | str) -> Reference:
-        """Read a run's folder or a log."""
-        runs = load_runs([path])
-        if len(runs) != 1:
-            raise DataError(f"reference {path} holds {len(runs)} runs; expected one: give a cell's folder")
-        return cls.of(runs[0], str(path))
+    def load(cls, path: Path | str, *, probabilities: bool = False) -> Reference:
+        """Read a run's folder, that of a campaign of one classifier, or a log.
+
+        With `probabilities` those of all classes are there, too, where they were kept.
+        """
+        first, *others = runs = load_runs([path], probabilities=probabilities)
+        if others:
+            digests = {(run.run.get("classifier") or {}).get("digest") for run in runs}
+            if len(digests) > 1 or None in digests:
+                raise DataError(
+                    f"reference {path} holds {len(runs)} runs that are not known to be of one classifier; "
+                    "expected one run: give a cell's folder"
+                )
+            return replace(cls.of(first, str(first.run["folder"])), runs=tuple(runs))
+        return cls.of(first, str(path))
 
     @classmethod
     def of(cls, readouts: Readouts, name: str) -> Reference:
         """Take the ID instances, or all."""
-        table = JudgedRun.of(readouts.instances, readouts.alarms, readouts.run).table
+        table = SampledRun.of(readouts).table
         if table.why_no_ood:
             return cls(name, readouts, table, "all")
         if table.is_ood.all():
@@ -57,12 +69,14 @@ class Reference:
     def check(self, runs: Sequence[Readouts]) -> None:
         """Check that the reference is none of the runs held against it, and has some monitor of each."""
         try:
-            check_distinct([self.readouts, *runs])
+            check_distinct([*(self.runs or (self.readouts,)), *runs])
         except DataError as error:
             raise DataError(f"reference {self.name}: {error}") from None
         for run in runs:
             named = [str(note["name"]) for note in run.run.get("monitors") or ()]
-            if named and not set(named) & set(self.table.said):
+            # Yardsticks alone watch validation data.
+            taught = held_out(self.readouts) is not self.readouts
+            if named and not taught and not set(named) & set(self.table.said):
                 where = run.run.get("folder") or "the log"
                 raise DataError(
                     f"reference {self.name} has no monitor of {where}: '{named[0]}'; "
@@ -240,7 +254,7 @@ def drifts(
     ...     make_readouts({"odin": {"score": random.normal(by, 1, 200)}}, is_ood=None, label=None)
     ...     for by in (0, 1)
     ... )
-    >>> table = JudgedRun.of(now.instances, now.alarms, now.run).table
+    >>> table = VerdictTable.of(now.instances, now.alarms, now.run)
     >>> rates, before = ({"odin": share(k, 200, "")} for k in (162, 85))
     >>> print(drifts(table, Reference.of(may, "May"), rates, before, 0.95)["odin"].sentence)
     odin: its scores have moved against May: 68 % of them lie above 0.386, and there 34 % (drift 0.34,

@@ -68,7 +68,7 @@ def _fit(experiment: Experiment, spec: MonitorSpec, folder: Path, bed: Testbed, 
     workload = bed.workload(source)
     learns_from = components.validation_fault
     rules = {monitor.name: planned.calibration}
-    check_rules(rules, learns_from is not None)
+    check_rules(rules, learns_from is not None, workload.validation.conditions)
     taught = workload if learns_from is None else inner(workload, experiment.seed)
     classifier = bed.classifier(model, taught)
     outliers = None if learns_from is None else bed.outliers(learns_from, workload, classifier)

@@ -49,7 +49,7 @@ from farm.store import provenance
 from farm.store.files import check_files, check_signature, file_digest, new_folder, signed, write_json
 from farm.store.plain_arrays import read_npz
 from farm.store.records import Form, read_record
-from farm.store.run_form import EngineForm
+from farm.store.run_form import EngineForm, GuaranteeForm
 from farm.store.threads import limited_threads
 
 SCHEMA = 1
@@ -94,6 +94,7 @@ class ThresholdForm(Form):
     validation_acceptance: float | None
     per_class: list[float] | None
     classes_without_own_threshold: int
+    guarantee: GuaranteeForm | None = None
 
 
 class FittedMonitorForm(ComponentForm):

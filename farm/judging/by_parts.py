@@ -16,6 +16,7 @@ import pandas as pd
 
 from farm.api.arrays import FloatArray, IntArray
 from farm.errors import DataError
+from farm.judging.guarantees import not_judged
 from farm.judging.intervals import Intervals, NotCounted, OfInstances
 from farm.judging.notes import failures, noted, number_of_classes
 from farm.judging.reading import has_values, parts_of
@@ -146,7 +147,8 @@ class ByParts:
 
     def records(self) -> list[Record]:
         """Return records of the form that `judge` gives, with errors where measures have some."""
-        return records(Summed(self, self._run), self._run)
+        summed = Summed(self, self._run)
+        return records(summed, self._run, promises=not_judged(summed.monitors, NOT_BY_PARTS))
 
     def _monitor(self, name: str) -> Accumulator:
         return self.monitors.setdefault(name, Accumulator(bins=self._bins))

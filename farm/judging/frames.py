@@ -42,6 +42,8 @@ UNITS = {
 """Columns that tell their unit, where a field's name does not."""
 TEXTS = ("run", "workload", "classifier", "faultload", "category", "policy", "fallback", "intervals_by")
 """The columns of text in which all may be missing; all that is missing in another is a number."""
+NO_COLUMN = ("undefined", "failure", "guarantees")
+"""The fields of records that frames have no column of; promises are rows of a frame of `farm.compare`."""
 WHERE = ("run", "workload", "classifier", "faultload", "category", "severity", "part", "monitor")
 """What says which row of the judged frame a reason is about."""
 
@@ -111,7 +113,7 @@ def _row(record: Record) -> dict[str, Any]:
             block = dict(zip(BLOCKS[name], value, strict=True)) if isinstance(value, list) else value or {}
             inside = dict.fromkeys(BLOCKS[name]) | block
             row |= {_column(name, field): one for field, one in inside.items() if field != "undefined"}
-        elif name not in ("undefined", "failure"):
+        elif name not in NO_COLUMN:
             row[_column(name)] = value
     return row | {"failed": record.get("failure") is not None}
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from farm.judging.guarantees import realised_promises
 from farm.judging.intervals import BOUNDED, Intervals, OfInstances, OfTracks, TrackDraws
 from farm.judging.notes import Noted, noted
 from farm.judging.record import MEASURED, RANKED, Fields, Record, records
@@ -53,7 +54,7 @@ class JudgedRun:
     @cached_property
     def records(self) -> list[Record]:
         """One record for each part and monitor."""
-        return records(self, self.run)
+        return records(self, self.run, promises=realised_promises(self))
 
     @cached_property
     def points(self) -> list[Record]:

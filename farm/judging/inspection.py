@@ -15,7 +15,7 @@ import numpy as np
 from farm.api.arrays import NO_ANSWER, BoolArray
 from farm.errors import DataError, ExperimentError, suggestion
 from farm.judging.intervals import WORDS
-from farm.judging.notes import noted
+from farm.judging.notes import class_names, noted
 from farm.judging.table import VerdictTable
 from farm.measures import SPECIFIC, Bounded, Counts, Measure, Separation, oracle
 from farm.measures.calibration import confidence_auroc, ece, reliability
@@ -143,11 +143,12 @@ def costs(run: InspectedRun, prices: Mapping[str, Any]) -> Iterator[Look]:
     run.check_known("--costs", "label")
     made = Costs.of(prices)
     rows: list[tuple[LookCell, ...]] = []
-    classes = [run.class_name(code) for code in range(run.table.n_classes)]
-    for monitor, judged in run.table.said.items():
-        tally = CostTally.of(
-            made, classes, run.table.label, run.table.predicted, judged.cancelled, judged.decision
-        )
+    table = run.table
+    classes = class_names({"classes": run.classes}, int(table.classes.max()))
+    label, predicted = table.number(table.label), table.number(table.predicted)
+    for monitor, judged in table.said.items():
+        decision = None if judged.decision is None else table.number(judged.decision)
+        tally = CostTally.of(made, classes, label, predicted, judged.cancelled, decision)
         rows.append((monitor, tally.mean, tally.mean_without, tally.mean_perfect, tally.saved))
     columns = ("monitor", "cost an instance", "without it", "perfect monitor", "share saved")
     yield Look("Expected cost", columns, rows)

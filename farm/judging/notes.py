@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from farm.api.calibration_data import CLASS
 from farm.errors import DataError
 from farm.measures.oracle import ORACLE
 
@@ -79,6 +80,20 @@ def noted(run: Mapping[str, Any], said: Iterable[str]) -> list[Noted]:
     ]
 
 
+def promised_conditions(run: Mapping[str, Any]) -> set[str]:
+    """Name the conditions within whose groups a monitor's guarantee is to hold.
+
+    Examples
+    --------
+    >>> made = [{"name": name, "calibration": {"guarantee": {"by": name}}} for name in ("weather", "class")]
+    >>> promised_conditions({"monitors": [*made, {"name": "odin", "calibration": None}]})
+    {'weather'}
+    """
+    calibrations = (note.get("calibration") or {} for note in run.get("monitors") or ())
+    named = ((made.get("guarantee") or {}).get("by") for made in calibrations)
+    return {str(by) for by in named if by not in (None, CLASS)}
+
+
 def number_of_classes(run: Mapping[str, Any]) -> int | None:
     """Return how many classes a run's classifier tells apart; None where nobody noted it.
 
@@ -89,6 +104,18 @@ def number_of_classes(run: Mapping[str, Any]) -> int | None:
     """
     # A log tells the classes that occur in it, of which a classifier may have more.
     return None if "log" in run else len(run.get("classes") or ()) or None
+
+
+def class_names(run: Mapping[str, Any], highest: int) -> list[str]:
+    """Return what a run's classes are called, by their numbers; without names, the numbers up to the highest.
+
+    Examples
+    --------
+    >>> class_names({"classes": ["stop", "yield"]}, 0), class_names({}, 1)
+    (['stop', 'yield'], ['0', '1'])
+    """
+    told = run.get("classes") or ()
+    return [str(name) for name in told] or [str(number) for number in range(highest + 1)]
 
 
 def image_size(run: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -74,9 +74,11 @@ def load_run(folder: Path | str, conditions: Sequence[str] = (), *, probabilitie
     return replace(readouts, run={**readouts.run, "folder": str(folder)})
 
 
-def load_runs(paths: Iterable[Path | str], conditions: Sequence[str] = ()) -> list[Readouts]:
+def load_runs(
+    paths: Iterable[Path | str], conditions: Sequence[str] = (), *, probabilities: bool = False
+) -> list[Readouts]:
     """Return the readouts of what is to be judged of runs, campaigns and logs."""
-    return [load_run(folder, conditions) for folder in judged_folders(paths)]
+    return [load_run(folder, conditions, probabilities=probabilities) for folder in judged_folders(paths)]
 
 
 def judged_folders(paths: Iterable[Path | str]) -> list[Path]:

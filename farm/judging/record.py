@@ -6,14 +6,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from farm.judging.guarantees import faults_of
 from farm.judging.intervals import BOUNDED, Ends, Intervals, Task
 from farm.judging.notes import Noted, image_size
+from farm.judging.promises import ID, RealisedPromise
 from farm.measures import Counts, Measure, ratio, undefined
 from farm.measures.boxes import LOCALIZATION
 from farm.measures.certainty import CERTAINTY
 from farm.measures.detection import detection_measures
 from farm.measures.oracle import ORACLE
-from farm.measures.parts import Part
+from farm.measures.parts import Group, Part
 from farm.measures.tally import Tally
 
 FindEnds: TypeAlias = Callable[[Task, str, Measure], Ends | None]
@@ -112,14 +114,16 @@ def records(
     *,
     bounded: Collection[str] = BOUNDED,
     parts: Sequence[Part] | None = None,
+    promises: Sequence[RealisedPromise] = (),
 ) -> list[Record]:
     """Write one record for each part, or each of some parts, and each monitor.
 
-    Intervals take most of the time: `bounded` are the measures that have one.
+    Intervals take most of the time: `bounded` are the measures that have one. `promises` are those of all
+    monitors' guarantees; a monitor without any has no field of them.
     """
     parts = judged.parts if parts is None else parts
     intervals = {part: judged.intervals(part) if bounded else None for part in parts}
-    size = image_size(run)
+    size, faults = image_size(run), faults_of(parts)
     return [
         {
             "run": run.get("folder"),
@@ -137,11 +141,24 @@ def records(
             **_size(judged.tally(ORACLE, part), judged.why_no_ood),
             **_independent(intervals[part]),
             **plain(_fields(judged, monitor, part, _ends(intervals[part], monitor.name, bounded))),
+            **_guarantees(promises, monitor.name, _places(part, faults)),
             "failure": monitor.failure,
         }
         for part in parts
         for monitor in judged.monitors
     ]
+
+
+def _places(part: Part, faults: Mapping[Group, str]) -> list[str]:
+    """Name what the instances of a part are: ID, or under a fault."""
+    fault = [faults[part.group]] if part.group in faults else []
+    return {"id": [ID], "ood": fault, "all": [ID, *fault]}[part.name]
+
+
+def _guarantees(promises: Sequence[RealisedPromise], monitor: str, here: Collection[str]) -> Fields:
+    """Return what became of a monitor's promises at some places, where it made any."""
+    own = [each for each in promises if each.promise.monitor == monitor]
+    return {"guarantees": [each.record() for each in own if each.where in here]} if own else {}
 
 
 def _ends(intervals: Intervals | None, monitor: str, bounded: Collection[str]) -> FindEnds:

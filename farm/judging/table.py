@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from farm.api.arrays import NO_ANSWER, BoolArray, FloatArray, IntArray, StrArray
 from farm.errors import DataError
 from farm.judging.boxes import boxes_of
-from farm.judging.notes import failures, image_size, number_of_classes, why_not_judged
+from farm.judging.notes import failures, image_size, number_of_classes, promised_conditions, why_not_judged
 from farm.judging.verdicts import Truth, Verdicts, decisions, truth, verdicts
 from farm.measures.boxes import Boxes
 from farm.measures.oracle import ORACLE, OutcomeCodes, outcomes
 from farm.measures.parts import Partition, partition
 from farm.measures.tally import system_outcome
+from farm.store.logs import CONDITION
 
 NO_GROUPS = Partition((), ())
 
@@ -137,6 +138,8 @@ class VerdictTable(Truth):
     named_track: NDArray[np.object_] | None = None
     faultload: NDArray[np.object_] | None = None
     """These as they were given, None where an instance has none; None where the readouts do not tell."""
+    conditions: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+    """Those that a monitor's guarantee is by, as far as the readouts tell them."""
     severity: FloatArray | None = None
     row: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """Each instance's number in the table of the whole run."""
@@ -179,6 +182,7 @@ class VerdictTable(Truth):
             named_id=instances["id"].array if "id" in instances else None,
             named_track=_objects(instances, "track"),
             faultload=_objects(instances, "faultload"),
+            conditions=_conditions(instances, run),
             severity=_numbers(instances, "severity"),
             run=number,
             partition=partition(instances, None if known.why_no_ood else known.is_ood),
@@ -252,7 +256,9 @@ class VerdictTable(Truth):
         rows = np.arange(len(self))[rows]
         said = TakenJudgements(self.said, rows)
         boxes = None if self.boxes is None else self.boxes.take(rows)
-        return replace(self, **_columns(self, rows), said=said, boxes=boxes, partition=NO_GROUPS)
+        conditions = {name: values[rows] for name, values in self.conditions.items()}
+        own = _columns(self, rows)
+        return replace(self, **own, said=said, boxes=boxes, conditions=conditions, partition=NO_GROUPS)
 
     def with_oracle(self) -> dict[str, Judgement]:
         """Return what all said, the perfect monitor last; in place of its times are the classifier's."""
@@ -288,6 +294,11 @@ def _objects(instances: pd.DataFrame, column: str) -> NDArray[np.object_] | None
         return None
     codes, names = pd.factorize(instances[column])
     return np.array([*names, None], dtype=object)[codes]  # each name once, however many have it
+
+
+def _conditions(instances: pd.DataFrame, run: Mapping[str, Any]) -> dict[str, NDArray[np.object_]]:
+    told = {name: _objects(instances, CONDITION.format(name)) for name in sorted(promised_conditions(run))}
+    return {name: values for name, values in told.items() if values is not None}
 
 
 def _numbers(instances: pd.DataFrame, column: str) -> FloatArray | None:

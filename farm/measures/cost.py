@@ -93,6 +93,39 @@ class Costs:
         np.fill_diagonal(table, 0.0)
         return table
 
+    def dearest(self, classes: Sequence[str]) -> float:
+        """Return the highest price that a decision may cost.
+
+        Examples
+        --------
+        >>> Costs(wrong=10, cancelled_right=1, by_label={"pedestrian": 100}).dearest(["car", "pedestrian"])
+        100.0
+        """
+        return max(float(self.table(classes).max()), self.cancelled_right, self.cancelled_wrong)
+
+
+def instance_costs(
+    costs: Costs, classes: Sequence[str], label: IntArray, predicted: IntArray, decision: IntArray
+) -> FloatArray:
+    """Return what each instance costs; `decision` is the class that was acted upon, -1 for none.
+
+    Examples
+    --------
+    >>> costs = Costs(wrong=10, cancelled_right=1, cancelled_wrong=2)
+    >>> label, predicted, decision = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([-1, 1, -1])
+    >>> instance_costs(costs, ("a", "b"), label, predicted, decision)
+    array([ 1., 10.,  2.])
+    """
+    _check_lengths(label, predicted, decision)
+    check_labels(label, len(classes), "costs", no_answer=True)
+    check_labels(predicted, len(classes), "costs: predicted")
+    check_labels(decision, len(classes), "costs: decision", no_answer=True)
+    wrong = should_be_cancelled(label, predicted)
+    # Label -1 indexes the last row, which is its own.
+    acted = costs.table(classes)[label, decision]
+    idle = np.where(wrong, float(costs.cancelled_wrong), float(costs.cancelled_right))
+    return np.asarray(np.where(decision == NO_ANSWER, idle, acted))
+
 
 @dataclass(frozen=True)
 class CostTally:
@@ -129,22 +162,13 @@ class CostTally:
         `decision` is the class that was acted upon, -1 for none, where a fallback may have decided instead;
         without it, what was cancelled is not acted upon at all.
         """
-        lengths = {len(a) for a in (label, predicted, cancelled, decision) if a is not None}
-        if len(lengths) > 1:
-            raise DataError(f"costs: arrays of {sorted(lengths)} instances; expected as many of each")
-        check_labels(label, len(classes), "costs", no_answer=True)
-        check_labels(predicted, len(classes), "costs: predicted")
+        _check_lengths(label, predicted, cancelled)
         done = np.where(cancelled, NO_ANSWER, predicted) if decision is None else decision
-        check_labels(done, len(classes), "costs: decision", no_answer=True)
-        table = costs.table(classes)
         wrong = should_be_cancelled(label, predicted)
-        # Label -1 indexes the last row, which is its own.
-        acted = np.where(done == NO_ANSWER, 0.0, table[label, done])
-        idle = np.where(wrong, float(costs.cancelled_wrong), float(costs.cancelled_right))
         return cls(
             n=len(label),
-            monitor=float(np.where(done == NO_ANSWER, idle, acted).sum()),
-            without=float(table[label, predicted].sum()),
+            monitor=float(instance_costs(costs, classes, label, predicted, done).sum()),
+            without=float(instance_costs(costs, classes, label, predicted, predicted).sum()),
             perfect=float(costs.cancelled_wrong) * int(np.count_nonzero(wrong)),
         )
 
@@ -169,6 +193,12 @@ class CostTally:
         possible = max(self.without - self.perfect, 0.0)
         why = "the perfect monitor saves nothing" if self.n else "no instances"
         return ratio(self.without - self.monitor, possible, why)
+
+
+def _check_lengths(*arrays: IntArray | BoolArray) -> None:
+    lengths = {len(each) for each in arrays}
+    if len(lengths) > 1:
+        raise DataError(f"costs: arrays of {sorted(lengths)} instances; expected as many of each")
 
 
 def _check_mapping(name: str, value: object) -> None:

@@ -19,6 +19,7 @@ Kind: TypeAlias = tuple[str | None, str | None]
 """A faultload and its category."""
 MOST_SEVERITIES = 20
 """A faultload with more severities than this is a ramp: one group, not one for each."""
+UNNAMED_FAULT = "unnamed fault"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,25 @@ class Group:
     def kind(self) -> Kind:
         """Its fault, whatever the severity."""
         return self.faultload, self.category
+
+    @property
+    def level(self) -> str | None:
+        """The severity in words; None where there is none.
+
+        Examples
+        --------
+        >>> Group("fog", severity=3.0).level, Group("fog", severity_range=(0.0, 4.98)).level, Group().level
+        ('3', 'up to 5', None)
+        """
+        if self.severity_range:
+            # Two digits: the last instance of a ramp is not in every run the one at its end.
+            return f"up to {self.severity_range[1]:.2g}"
+        return None if self.severity is None else f"{self.severity:g}"
+
+    @property
+    def fault(self) -> str:
+        """The fault in words, with its severity."""
+        return " ".join(filter(None, (self.faultload or UNNAMED_FAULT, self.level)))
 
 
 @dataclass(frozen=True)

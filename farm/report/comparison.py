@@ -23,8 +23,10 @@ from farm.judging.inspection import Look
 from farm.measures import Measure
 from farm.report.cells import DASH, markup_free, number
 from farm.report.frames import look_of, render_frame
+from farm.report.guarantees import below, entries, guarantee_looks
 from farm.report.latex import BOOKTABS, escape, with_minus
 from farm.report.looks import embedded, look_tables, render_looks
+from farm.report.output import Styled
 from farm.report.ranks import rank_look
 from farm.report.terminal import printed, sentences
 from farm.statistics.table import Cell, Undefined
@@ -49,7 +51,8 @@ def render_comparison(
     """
     if format == "table":
         told = sentences([each.sentence for each in answer])
-        return printed(told, _renderable(comparison, width), width=width, colour=colour)
+        found = printed(told, _renderable(comparison, width), width=width, colour=colour)
+        return Styled(found + below(_guarantees(comparison), format, width))
     if format == "json":
         return to_json(comparison, answer)
     if format == "csv":
@@ -58,7 +61,13 @@ def render_comparison(
         raise ParameterError(
             f"format '{format}' is unknown; {suggestion(format, ('table', 'json', 'csv', *_WRITERS))}"
         )
-    return _WRITERS[format](comparison, [each.sentence for each in answer])
+    found = _WRITERS[format](comparison, [each.sentence for each in answer])
+    return found + below(_guarantees(comparison), format, width)
+
+
+def _guarantees(comparison: Comparison) -> list[Look]:
+    """Return the tables of what became of guarantees, where a monitor has one."""
+    return guarantee_looks(entries(comparison.promises)) if comparison.promises else []
 
 
 def title(comparison: Comparison) -> str:
@@ -295,6 +304,7 @@ def to_records(comparison: Comparison) -> dict[str, Any]:
             for one in comparison.sections
         ],
         "conclusions": [_conclusion(one) for one in comparison.conclusions],
+        **({"guarantees": entries(comparison.promises)} if comparison.promises else {}),
         "notes": list(comparison.notes),
     }
 
@@ -349,7 +359,26 @@ def _with_reasons(comparison: Comparison) -> pd.DataFrame:
     return comparison.values.assign(why=["; ".join(dict.fromkeys(own.values())) for own in reasons])
 
 
-TABLES = ("values", "ranks", "tests", "pairs")
+def _promises_with_reasons(comparison: Comparison) -> pd.DataFrame:
+    """Return what became of promises, with what is told of them in words."""
+    return comparison.guarantees.join(
+        pd.DataFrame(
+            [
+                {
+                    "policy": each.promise.policy,
+                    "guarantee": each.promise.guarantee.sentence,
+                    "reason": each.reason,
+                }
+                for each in comparison.promises
+            ],
+            columns=["policy", "guarantee", "reason"],
+            dtype=object,
+        )
+    )
+
+
+_WITH_REASONS = {"values": _with_reasons, "guarantees": _promises_with_reasons}
+TABLES = ("values", "ranks", "tests", "pairs", "guarantees")
 _SHOWN = {
     "values": ("section", "monitor", "value", "low", "high", "p"),
     "ranks": (),
@@ -364,6 +393,7 @@ _SHOWN = {
         "sets_needed",
     ),
     "pairs": ("name", "first", "second", "p_alone", "p_holm", "p_shaffer", "p_nemenyi", "needed"),
+    "guarantees": (),
 }
 """What people see of a table; of pairs whose instances were resampled there is one p."""
 
@@ -372,16 +402,20 @@ def why_empty(comparison: Comparison, table: str) -> str | None:
     """Say why one of the tables has no rows; None where it has some."""
     if not getattr(comparison, table).empty:
         return None
+    if table == "guarantees":
+        return "no guarantees (no monitor has one, or --false-alarms set other thresholds)"
     unranked = [one.ranks.reason for one in comparison.conclusions if isinstance(one.ranks, Undefined)]
     return f"no {table} ({'; '.join(dict.fromkeys(unranked))})"
 
 
 def render_table(comparison: Comparison, table: str, format: str, *, width: int = 100) -> str:
-    """Write one of the tables alone: `values`, `ranks`, `tests` or `pairs`."""
-    frame = _with_reasons(comparison) if table == "values" else getattr(comparison, table)
+    """Write one of the tables alone: `values`, `ranks`, `tests`, `pairs` or `guarantees`."""
+    frame = _WITH_REASONS[table](comparison) if table in _WITH_REASONS else getattr(comparison, table)
     if frame.empty and format not in ("csv", "json"):
         why = why_empty(comparison, table)
         return render_looks([Look(f"{title(comparison)}: {why}", (), [])], format, width=width)
+    if table == "guarantees" and format not in ("csv", "json"):
+        return render_looks(_guarantees(comparison), format, width=width)
     if table != "pairs" or format in ("csv", "json"):
         return render_frame(frame, format, title=title(comparison), shown=_SHOWN[table], width=width)
     sets = frame["over"] == "sets"

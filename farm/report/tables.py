@@ -11,6 +11,7 @@ from typing import Any
 from farm.errors import ParameterError, suggestion
 from farm.report.cells import TableCell, csv_cell, markup_free
 from farm.report.latex import latex
+from farm.report.output import Styled
 from farm.report.sheet import Records, Sheet
 from farm.report.sheets import sheets
 
@@ -46,12 +47,22 @@ def render(
         # Only a terminal's tables need rich.
         from farm.report import terminal
 
-        return terminal.text(records, width, colour=colour, everything=everything)
+        text = terminal.text(records, width, colour=colour, everything=everything)
+        return Styled(text + _guarantees(records, format, width))
     if format in _PAGES:
-        return _PAGES[format](records, everything=everything)
+        return _PAGES[format](records, everything=everything) + _guarantees(records, format, width)
     if format not in _WRITERS:
         raise ParameterError(f"format '{format}' is unknown; {suggestion(format, FORMATS)}")
     return _WRITERS[format](records)
+
+
+def _guarantees(records: Records, format: str, width: int) -> str:
+    """Return what became of guarantees; nothing where no monitor has one."""
+    if not any("guarantees" in record for record in records):
+        return ""
+    from farm.report.guarantees import below_records  # which needs rich as well
+
+    return below_records(records, format, width)
 
 
 def to_json(records: Records) -> str:
@@ -79,6 +90,9 @@ def _flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
             flat[prefix + name] = "; ".join(f"{field}: {reason}" for field, reason in value.items())
         elif isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for number, item in enumerate(value, 1):
+                flat |= _flat(item, f"{prefix}{name}.{number}.")
         elif isinstance(value, list | tuple):
             flat[prefix + name] = " ".join(str(csv_cell(item)) for item in value)
         else:

@@ -161,7 +161,7 @@ def assemble(
         watching = [monitor for monitor in monitors if monitor.name not in lacking]
         classifier = bed.on_engine(classifier, workload, watching, engine=engine, layers=layers)
     rules = {one.name: one.calibration for one in planned}
-    check_rules(rules, learns_from is not None)
+    check_rules(rules, learns_from is not None, workload.validation.conditions)
     outliers = None
     if learns_from is not None:
         outliers = bed.outliers(learns_from, workload, plain)

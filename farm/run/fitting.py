@@ -287,8 +287,14 @@ def fit_monitors(
 
         def fit(monitor: Monitor = monitor) -> None:
             monitor.fit(material, classifier)
-            rule, classes = chosen[monitor.name], len(workload.classes)
-            monitor.calibrate(material.validation, rule, classes, material.outliers)
+            monitor.calibrate(
+                material.validation,
+                chosen[monitor.name],
+                len(workload.classes),
+                material.outliers,
+                conditions=workload.validation.conditions,
+                seed=seed,
+            )
 
         key = keys.get(monitor.name)
         try:

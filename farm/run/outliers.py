@@ -8,7 +8,7 @@ the last fifth.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from farm.api import (
     cut_by_group,
     generator,
 )
+from farm.api.calibration_data import CLASS
 from farm.errors import DataError, ExperimentError
 from farm.run.faults import Fault, Generated, generate
 
@@ -218,9 +219,14 @@ def _joined(name: str, parts: Sequence[Split]) -> Split:
     return Split(name, images, labels, named("ids"), named("groups"))
 
 
-def check_rules(rules: Mapping[str, CalibrationRule], there_are: bool) -> None:
-    """Raise where a threshold is to be chosen on outliers, and there are none."""
+def check_rules(rules: Mapping[str, CalibrationRule], there_are: bool, conditions: Collection[str]) -> None:
+    """Raise where a threshold is to be chosen on outliers, or by a condition, and there are none."""
     for name, rule in rules.items():
+        if rule.by not in (None, CLASS, *conditions):
+            raise ExperimentError(
+                f"monitor '{name}': calibration.by is '{rule.by}', which the workload does not tell of its "
+                f"validation data; expected one of: {', '.join([CLASS, *conditions])}"
+            )
         if rule.method == VALIDATION_FAULT and not there_are:
             raise ExperimentError(
                 f"monitor '{name}': calibration.method is '{VALIDATION_FAULT}', and the experiment has no "

@@ -131,7 +131,8 @@ class _Rehearsal:
         model = self._components.classifier
         self._left_out = unmet(monitors, classifier, Given(learns_from is not None, model))
         rules = {one.name: one.calibration for one in self._components.monitors}
-        _made(self._mistakes, "calibration", check_rules, rules, learns_from is not None)
+        conditions = self._workload.validation.conditions
+        _made(self._mistakes, "calibration", check_rules, rules, learns_from is not None, conditions)
         if learns_from is not None:
             _made(
                 self._mistakes,

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farm.api.arrays import BoolArray, FloatArray, IntArray
 from farm.errors import ParameterError
@@ -59,6 +60,45 @@ def shares_by_track(
 ) -> Iterator[tuple[Measure, Measure]]:
     """Return the ends of several shares of the same instances, for which tracks are drawn once."""
     return _ends([hit.astype(np.float64) for hit in hits], track, level, partial(unseen, possible=(0, 1)))
+
+
+def share_of_a_track(hit: BoolArray, counts: BoolArray, track: NDArray[Any], level: float = 0.95) -> Bounded:
+    """Return how likely one random instance of a random track is hit, if it is one that counts.
+
+    Each track counts the same, however long it is: what it has is a share of its instances.
+
+    Parameters
+    ----------
+    hit
+        Which instances are; those that do not count are never.
+    counts
+        Which instances count.
+    track
+        What each instance belongs to.
+
+    Examples
+    --------
+    >>> track = np.repeat(np.arange(40), np.where(np.arange(40) < 4, 30, 10))
+    >>> found = share_of_a_track(track < 4, np.ones(len(track), dtype=bool), track)
+    >>> found.value.value, round(found.low.value, 3), round(found.high.value, 3)
+    (0.1, 0.028, 0.237)
+    """
+    code = codes(track)
+    size = np.bincount(code)
+    hits, counted = (np.bincount(code, weights=own) / size for own in (hit & counts, counts))
+    if not counts.any():
+        return Bounded.nowhere(undefined("no instance counts"))
+    value = Measure(float(hits.sum() / counted.sum()))
+    if (few := too_few_tracks(int((counted > 0).sum()))) is not None:
+        return Bounded(value, few, few)
+    every = np.arange(len(size))
+    sides = TrackedSides(every, [every])
+    by_kind = np.column_stack([counted - hits, hits, 1 - counted])
+    (weighed,) = sides.weighed
+    sums = weighed.sums(by_kind)
+    possible = unseen(np.ones(len(size)), by_kind, (0, 1))
+    term = Counted(_share_of_counting, [weighed.groups], [weighed.sizes], [sums], [possible])
+    return Bounded(value, *sides.interval(term, value, lambda: sides.draw([sums]), level))
 
 
 def mean_by_track(
@@ -169,3 +209,9 @@ def _ends(
 def _share(counts: FloatArray) -> FloatArray:
     """Return the share of the second of two kinds."""
     return np.asarray(counts[..., 1] / counts.sum(axis=-1))
+
+
+def _share_of_counting(counts: FloatArray) -> FloatArray:
+    """Return the share of the second of the first two kinds; the third does not count."""
+    with np.errstate(invalid="ignore"):
+        return _share(counts[..., :2])

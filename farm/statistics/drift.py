@@ -26,10 +26,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from farm.api.arrays import FloatArray, IntArray
+from farm.api.guarantees.binomial import smallest
 from farm.api.randomness import generator
 from farm.errors import DataError
 from farm.measures.measure import Bounded, Measure, undefined
-from farm.statistics.planning import smallest
 from farm.statistics.resampling import FEWEST, Resampling, codes, exponential_weights
 from farm.statistics.resolution import (
     BEYOND,
@@ -230,7 +230,7 @@ def score_drift(
     for scores, track in samples:
         if not len(scores) or len(scores) != len(track):
             raise DataError(f"drift: {len(scores)} scores of {len(track)} instances; expected one for each")
-    thresholds = np.unique(np.concatenate([_thresholds(scores) for scores, _ in samples]))
+    thresholds = np.unique(np.concatenate([thresholds_of(scores) for scores, _ in samples]))
     counted = [ScoreSample.of(scores, codes(track), thresholds, seed) for scores, track in samples]
     ones = [np.ones((1, each.n_groups)) for each in counted]
     shares = [each.shares(one)[0] for each, one in zip(counted, ones, strict=True)]
@@ -296,7 +296,7 @@ def rate_difference(one: Bounded, other: Bounded) -> Bounded:
     return Bounded(Measure(p - q), Measure(low), Measure(high))
 
 
-def _thresholds(scores: FloatArray) -> FloatArray:
+def thresholds_of(scores: FloatArray) -> FloatArray:
     """Return all values, or so many of them that equal shares of the scores lie between."""
     values = np.unique(scores)
     if len(values) <= THRESHOLDS:

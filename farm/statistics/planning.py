@@ -6,13 +6,12 @@ Each answer is the smallest number that will do: it does, and one less does not.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import scipy
 
+from farm.api.guarantees.binomial import smallest
 from farm.errors import ParameterError
 from farm.statistics.ranks import critical_difference, sets_needed
 
@@ -140,21 +139,6 @@ def check_half_width(half_width: float) -> None:
     """Raise where no share can be known so well, or each is."""
     if not 0 < half_width < 0.5:
         raise ParameterError(f"half_width is {half_width}; expected a number between 0 and 0.5")
-
-
-def smallest(enough: Callable[[int], bool], at_least: int = 1) -> int:
-    """Return the smallest whole number that is enough, where every greater one is as well.
-
-    Examples
-    --------
-    >>> smallest(lambda n: n * n >= 50)
-    8
-    """
-    high = at_least
-    while not enough(high):
-        high *= 2
-    # What lies below was too few, or is not asked for.
-    return bisect_left(range(high), True, lo=max(high // 2 + 1, at_least), key=enough)
 
 
 def _check_share(name: str, value: float, *, ends: bool = False) -> None:

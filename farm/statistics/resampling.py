@@ -47,6 +47,8 @@ class Resampling:
         What each instance belongs to: its track. None: each instance is a group of its own.
     unit
         What an instance is called.
+    parts
+        What the ID part, the mixed one and the OOD part are called.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Resampling:
         is_ood: BoolArray | None = None,
         group: NDArray[Any] | None = None,
         unit: str = "instance",
+        parts: tuple[str, str, str] = _PARTS,
     ) -> None:
         for what, values in (("is_ood", is_ood), ("group", group)):
             if values is not None and len(values) != n:
@@ -78,7 +81,7 @@ class Resampling:
         part = self._parts(np.zeros(n, dtype=np.bool_) if is_ood is None else is_ood)
         self.parts = {
             name: found
-            for number, name in enumerate(_PARTS if is_ood is not None else ("stream",))
+            for number, name in enumerate(parts if is_ood is not None else ("stream",))
             if len(found := np.flatnonzero(part == number))
         }
         """The groups of each part."""

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from farm.api.guarantees.binomial import smallest
 from farm.errors import ExperimentError
-from farm.statistics.planning import smallest
 
 REPLICATES = 2000
 MOST_REPLICATES = 50_000

@@ -32,6 +32,7 @@ from farm.api import (
 from farm.api.component import another
 from farm.errors import FarmError, one_line
 from farm.store.cache import DiskCache
+from farm.store.files import json_digest
 from farm.store.identity import Identities
 from farm.store.identity.loaded import circumstances, loaded_identity
 from farm.store.plain_arrays import pack, unpack
@@ -105,8 +106,16 @@ class FittedMonitors:
             # None is kept whose identity would not tell everything, or not what is in memory.
             with suppress(FarmError):
                 made = loaded_identity("monitor", monitor, identities)
-                rule = asdict(rules[monitor.name])
-                keys[monitor.name] = {"format": FORMAT, "monitor": made, "calibration": rule, **surroundings}
+                rule = rules[monitor.name]
+                by = workload.validation.conditions.get(rule.by or "")
+                keys[monitor.name] = {
+                    "format": FORMAT,
+                    "monitor": made,
+                    "calibration": asdict(rule),
+                    # The content of a split is not told by its conditions.
+                    "by": None if by is None else json_digest(by.tolist()),
+                    **surroundings,
+                }
         return keys
 
     def restore(self, monitor: Monitor, key: Key, classifier: Classifier) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
+from farm.api import Unit, What
 from farm.store.files import check_signature
 from farm.store.records import Form, read_record
 
@@ -79,6 +80,29 @@ class WorkloadForm(NameForm):
     card: CardForm | None = None
 
 
+class PromiseForm(Form):
+    """One share that is bounded."""
+
+    what: What
+    at_most: float
+    realised_on_validation: float | None
+
+
+class GuaranteeForm(Form):
+    """What a threshold promises."""
+
+    promises: Annotated[list[PromiseForm], Field(min_length=1)]
+    on_average: bool
+    confidence: float | None
+    unit: Unit
+    event: Unit
+    by: str | None
+    n: Number
+    needed: Number
+    seen_in_fit: bool = False
+    assumption: str
+
+
 class CalibrationForm(Form):
     """How a threshold was set."""
 
@@ -86,6 +110,7 @@ class CalibrationForm(Form):
     threshold: float | None = None
     asked_acceptance: float | None = None
     held_out_acceptance: float | None = None
+    guarantee: GuaranteeForm | None = None
 
 
 class PartForm(Form):

@@ -7,70 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from farm.api import CalibrationRule
-from farm.api.calibration import FEWEST_PER_CLASS, Calibration, best_threshold, quantile_threshold
+from farm.api import CalibrationData, CalibrationRule
+from farm.api.calibration import FEWEST_PER_CLASS, Calibration
+from farm.api.thresholds import quantile_threshold
 from farm.errors import ComponentFailure, ParameterError
 from tests.wording import refused
-
-scores_of_any_kind = st.lists(
-    st.floats(allow_nan=False, allow_infinity=False) | st.integers(-3, 3).map(float), min_size=1, max_size=60
-).map(np.array)
-shares = st.floats(0.01, 1.0)
-
-
-@given(scores_of_any_kind, shares)
-def test_at_least_the_asked_share_is_accepted(scores, accept):
-    threshold = quantile_threshold(scores, accept)
-    assert (scores <= threshold).sum() >= accept * len(scores) - 1e-6
-
-
-@given(scores_of_any_kind, shares)
-def test_no_lower_score_would_accept_enough(scores, accept):
-    threshold = quantile_threshold(scores, accept)
-    highest_accepted = scores[scores <= threshold].max()
-    assert (scores < highest_accepted).sum() < accept * len(scores)
-
-
-@given(scores_of_any_kind, shares)
-def test_the_threshold_lies_halfway_to_the_next_score_up(scores, accept):
-    threshold = quantile_threshold(scores, accept)
-    below, above = scores[scores <= threshold].max(), scores[scores > threshold]
-    if not above.size:
-        assert threshold == below
-    else:
-        with np.errstate(over="ignore"):
-            halfway = below + (above.min() - below) / 2
-        # Where doubles leave no room between the two, or their difference overflows, it is the lower one.
-        assert threshold in (below, halfway)
-        assert threshold == halfway or halfway >= above.min()
-
-
-@given(scores_of_any_kind, shares)
-def test_the_order_of_the_scores_does_not_matter(scores, accept):
-    assert quantile_threshold(scores[::-1], accept) == quantile_threshold(scores, accept)
-
-
-def test_tied_scores_are_accepted_together():
-    assert quantile_threshold(np.array([1.0, 2.0, 2.0, 2.0, 6.0]), 0.4) == 4.0
-
-
-def test_equal_scores_are_all_accepted():
-    assert quantile_threshold(np.full(7, 3.0), 0.5) == 3.0
-
-
-def test_floating_point_does_not_ask_for_one_more():
-    assert 0.55 * 100 > 55  # in floating point
-    assert quantile_threshold(np.arange(100.0), 0.55) == 54.5
-
-
-@pytest.mark.parametrize("steps", [0, 1])
-def test_between_neighbouring_doubles_the_threshold_is_the_lower(steps):
-    low = 1.0 + steps * 2.0**-52
-    high = math.nextafter(low, 2.0)
-    assert quantile_threshold(np.array([low, high]), 0.5) == low
 
 
 def predicted(n):
@@ -78,24 +20,26 @@ def predicted(n):
 
 
 def test_id_quantile_keeps_what_was_asked_and_what_came_out():
-    calibration = CalibrationRule(accept=0.75).calibrate(np.arange(4.0), predicted(4), 1)
+    calibration = CalibrationRule(accept=0.75).calibrate(CalibrationData(np.arange(4.0), predicted(4), 1))
     assert (calibration.method, calibration.threshold, calibration.n) == ("id-quantile", 2.5, 4)
     assert (calibration.asked_acceptance, calibration.validation_acceptance) == (0.75, 0.75)
 
 
 def test_the_default_accepts_95_percent():
-    assert CalibrationRule().calibrate(np.arange(100.0), predicted(100), 1).threshold == 94.5
+    assert CalibrationRule().calibrate(CalibrationData(np.arange(100.0), predicted(100), 1)).threshold == 94.5
 
 
 def test_id_extreme_accepts_everything():
-    calibration = CalibrationRule("id-extreme").calibrate(np.array([3.0, 9.0, 1.0]), predicted(3), 1)
+    calibration = CalibrationRule("id-extreme").calibrate(
+        CalibrationData(np.array([3.0, 9.0, 1.0]), predicted(3), 1)
+    )
     assert calibration.threshold == 9.0
     assert (calibration.asked_acceptance, calibration.validation_acceptance) == (1.0, 1.0)
 
 
 def test_fixed_ignores_the_data_and_reports_what_they_accept():
     calibration = CalibrationRule("fixed", threshold=0.5).calibrate(
-        np.array([0.4, 0.5, 0.6, 0.7]), predicted(4), 1
+        CalibrationData(np.array([0.4, 0.5, 0.6, 0.7]), predicted(4), 1)
     )
     assert calibration.threshold == 0.5
     assert calibration.asked_acceptance is None
@@ -105,7 +49,9 @@ def test_fixed_ignores_the_data_and_reports_what_they_accept():
 def test_per_class_sets_a_threshold_for_each_predicted_class():
     n = FEWEST_PER_CLASS
     scores = np.concatenate([np.arange(n), 100.0 + np.arange(n)])
-    calibration = CalibrationRule("per-class", accept=0.5).calibrate(scores, np.repeat([0, 1], n), 2)
+    calibration = CalibrationRule("per-class", accept=0.5).calibrate(
+        CalibrationData(scores, np.repeat([0, 1], n), 2)
+    )
     assert calibration.per_class.tolist() == [n / 2 - 0.5, 100 + n / 2 - 0.5]
     assert calibration.classes_without_own_threshold == 0
     assert calibration.validation_acceptance == 0.5
@@ -114,7 +60,9 @@ def test_per_class_sets_a_threshold_for_each_predicted_class():
 def test_a_class_with_few_instances_borrows_the_threshold_of_all():
     n = FEWEST_PER_CLASS
     scores = np.arange(2.0 * n - 1)
-    calibration = CalibrationRule("per-class", accept=0.5).calibrate(scores, np.repeat([0, 1], n)[:-1], 3)
+    calibration = CalibrationRule("per-class", accept=0.5).calibrate(
+        CalibrationData(scores, np.repeat([0, 1], n)[:-1], 3)
+    )
     common = quantile_threshold(scores, 0.5)
     assert calibration.per_class.tolist() == [n / 2 - 0.5, common, common]
     assert calibration.classes_without_own_threshold == 2
@@ -136,12 +84,12 @@ def test_an_alarm_is_strictly_above_the_threshold():
 
 def test_no_validation_data_is_a_failure():
     with refused(ComponentFailure):
-        CalibrationRule().calibrate(np.empty(0), predicted(0), 3)
+        CalibrationRule().calibrate(CalibrationData(np.empty(0), predicted(0), 3))
 
 
 @pytest.mark.parametrize("method", ["id-quantile", "id-extreme", "per-class"])
 def test_the_record_of_a_calibration_is_json(method):
-    calibration = CalibrationRule(method).calibrate(np.arange(50.0), predicted(50), 2)
+    calibration = CalibrationRule(method).calibrate(CalibrationData(np.arange(50.0), predicted(50), 2))
     record = json.loads(json.dumps(calibration.record(), allow_nan=False))
     assert record["method"] == method
     assert record["per_class"] == (None if method != "per-class" else calibration.per_class.tolist())
@@ -156,6 +104,19 @@ def test_the_record_of_a_calibration_is_json(method):
         {"accept": math.nan},
         {"method": "fixed"},
         {"threshold": 0.5},
+        {"method": "conformal", "confidence": 0.9},
+        {"method": "conformal", "accept": 1.0},
+        {"method": "conformal", "by": ""},
+        {"method": "bounded"},
+        {"method": "bounded", "confidence": 1},
+        {"method": "bounded", "confidence": 0.9, "by": "class"},
+        {"method": "bounded", "confidence": 0.9, "event": "frame"},
+        {"method": "risk", "confidence": 0.9},
+        {"method": "risk", "risk": 0, "confidence": 0.9},
+        {"method": "risk", "risk": 0.1, "confidence": 0.9, "hazard": 0.1},
+        {"method": "learn-then-test", "confidence": 0.9},
+        {"method": "learn-then-test", "hazard": 0.1},
+        {"event": "track"},
     ],
 )
 def test_a_rule_that_cannot_be_kept_is_refused(arguments):
@@ -163,46 +124,26 @@ def test_a_rule_that_cannot_be_kept_is_refused(arguments):
         CalibrationRule(**arguments)
 
 
+@pytest.mark.parametrize("more", [{}, {"by": "class"}])
+def test_a_record_keeps_what_is_promised(more):
+    data = CalibrationData(np.arange(60.0), np.repeat([0, 1], 30), 2, seen_in_fit=not more)
+    calibration = CalibrationRule("conformal", accept=0.9, **more).calibrate(data)
+    record = json.loads(json.dumps(calibration.record(), allow_nan=False))
+    again = Calibration.from_record(record)
+    assert again == calibration
+    assert again.guarantee == calibration.guarantee
+    assert again.record() == record
+    assert "guarantee" not in CalibrationRule().calibrate(data).record()
+
+
+def test_columns_of_other_lengths_are_refused():
+    with refused(ComponentFailure):
+        CalibrationData(np.arange(4.0), predicted(3), 1)
+    with refused(ComponentFailure):
+        CalibrationData(np.arange(4.0), predicted(4), 1, conditions={"weather": np.full(2, "fog")})
+
+
 @pytest.mark.parametrize("threshold", [math.nan, math.inf, "high"])
 def test_a_fixed_threshold_is_a_finite_number(threshold):
     with refused(ParameterError):
         CalibrationRule("fixed", threshold=threshold)
-
-
-def balanced_accuracy(inliers, outliers, threshold):
-    return ((inliers <= threshold).mean() + (outliers > threshold).mean()) / 2
-
-
-@given(scores_of_any_kind, scores_of_any_kind)
-def test_no_threshold_tells_two_samples_apart_better_than_the_best(inliers, outliers):
-    threshold, told = best_threshold(inliers, outliers)
-    everywhere = [-math.inf, *inliers, *outliers]
-    accuracies = {each: balanced_accuracy(inliers, outliers, each) for each in everywhere}
-    assert told == pytest.approx(max(accuracies.values()), rel=1e-12)
-    assert balanced_accuracy(inliers, outliers, threshold) == pytest.approx(told, rel=1e-12)
-    highest = max(each for each, accuracy in accuracies.items() if accuracy == pytest.approx(told, rel=1e-12))
-    above = [each for each in everywhere if each > highest]
-    assert highest <= threshold
-    assert all(threshold < each for each in above)
-
-
-@pytest.mark.parametrize(
-    ("inliers", "outliers", "expected"),
-    [
-        ([1, 2], [4, 5], (3.0, 1.0)),
-        ([1, 2, 3], [3, 5], (2.5, 5 / 6)),  # the score that both have is alarmed at
-        ([1, 3, 3], [3, 5], (4.0, 3 / 4)),  # or accepted
-        ([1, 1], [1], (1.0, 0.5)),  # nothing tells them apart
-        ([4, 5], [1, 2], (5.0, 0.5)),  # the wrong way round
-        ([0, 2], [1, 3], (2.5, 0.75)),  # as good as 0.5, and alarms less
-        ([0] * 98 + [2, 2], [1], (0.5, 0.99)),  # the larger sample does not outvote the smaller
-    ],
-)
-def test_the_best_threshold_by_hand(inliers, outliers, expected):
-    found = best_threshold(np.array(inliers, np.float64), np.array(outliers, np.float64))
-    assert found == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_best_threshold_needs_both_samples():
-    with refused(ComponentFailure):
-        best_threshold(np.ones(2), np.empty(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from farm.api import (
     LAST_HIDDEN,
+    Calibration,
     CalibrationRule,
     Explanation,
     FunctionClassifier,
@@ -19,6 +21,7 @@ from farm.api import (
     files,
 )
 from farm.errors import ComponentFailure, DataError, ParameterError, RequirementError
+from farm.run.fitting import fit_monitors
 from farm.testing.fakes import FakeMonitor
 from tests.wording import refused
 
@@ -340,6 +343,45 @@ def test_calibration_resets_a_monitor_that_remembers(classifier, seen):
     monitor = Counting().fit([], classifier)
     monitor.calibrate([Labelled(seen, np.zeros(N, np.int64))], CalibrationRule(), 4)
     assert monitor.n == 0
+
+
+GUARANTEED = CalibrationRule("conformal", accept=0.5)
+
+
+def test_what_judges_by_what_came_before_has_no_guarantee(classifier, seen):
+    monitor = fitted(classifier, needs=Needs(order=True))
+    with refused(ComponentFailure):
+        monitor.calibrate([Labelled(seen, np.zeros(N, np.int64))], GUARANTEED, 4)
+
+
+def test_a_rule_is_told_all_that_is_known_of_each_instance(classifier, seen, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        CalibrationRule, "_chosen", lambda rule, data: told.append(data) or Calibration("x", 1, 1)
+    )
+    track = np.array(["a", "a", "b", "b", "b", "c"])
+    labels, light = np.arange(N) % 4, np.arange(2 * N)
+    rows = [Labelled(replace(seen, track=track), labels)] * 2
+    monitor = fitted(classifier, score=lambda o: np.arange(N, dtype=float))
+    monitor.calibrate(rows, GUARANTEED, 4, conditions={"light": light}, seed=7)
+    (data,) = told
+    assert data.scores.tolist() == [*range(N)] * 2
+    assert data.labels.tolist() == [*labels] * 2
+    assert data.ids.tolist() == [*seen.ids] * 2
+    assert data.track.tolist() == [*track] * 2
+    assert (data.conditions["light"].tolist(), data.n_classes, data.seed) == (light.tolist(), 4, 7)
+    monitor.calibrate([Labelled(replace(seen, track=None), labels)], GUARANTEED, 4)
+    assert told[-1].track is None
+
+
+@pytest.mark.parametrize("looks", [True, False])
+def test_a_guarantee_tells_where_the_fit_looked_at_the_validation_data(tiny, classifier, looks):
+    inner = FakeMonitor(fit=lambda data: {"n": len(list(data.validation if looks else data))})
+    outer = FakeMonitor(fit=lambda data: inner.fit(data, classifier).state)
+    fit_monitors([outer], classifier, tiny, {outer.name: GUARANTEED})
+    for monitor in (inner, outer):
+        assert monitor._saw_validation == looks
+    assert outer.calibration.guarantee.seen_in_fit == looks
 
 
 def test_only_scoring_and_comparing_are_timed(classifier, seen, monkeypatch):

@@ -145,7 +145,10 @@ READERS = {
         ("farm crops kitti --images streets --out out --size 16 --quiet",),
         cases=20,
     ),
-    "costs": Reader(("costs.yaml",), ("farm inspect run --costs costs.yaml",)),
+    "costs": Reader(
+        ("costs.yaml",),
+        ("farm inspect run --costs costs.yaml", "farm compare run --systems --costs costs.yaml"),
+    ),
     "CSV log": Reader(("log.csv",), _looks("log.csv")),
     "Parquet log": Reader(("log.parquet",), _looks("log.parquet")),
     "run": Reader(

@@ -241,3 +241,57 @@ def test_needs_neither_torch_nor_scikit_learn(run):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+GUARANTEES = {
+    "conformal": ["--accept", 0.95],
+    "bounded": ["--accept", 0.95, "--confidence", 0.99],
+    "risk": ["--risk", 0.02, "--confidence", 0.9],
+    "learn-then-test": ["--accept", 0.9, "--risk", 0.05, "--hazard", 0.04, "--confidence", 0.9],
+}
+
+
+@pytest.mark.parametrize("method", GUARANTEES)
+def test_how_much_validation_data_a_guarantee_needs(capsys, method):
+    asks = ["--guarantee", method, *GUARANTEES[method]]
+    same_text(asked(capsys, *asks, "--n", 40))
+    needed = answer(capsys, *asks)["needed"]
+    assert [answer(capsys, *asks, "--n", n)["enough"] for n in (needed - 1, needed)] == [False, True]
+
+
+@pytest.mark.parametrize("method", GUARANTEES)
+@pytest.mark.parametrize("n", [1, 30, 77])
+def test_what_so_many_could_promise_at_best_they_can(capsys, method, n):
+    asks = ["--guarantee", method, *GUARANTEES[method]]
+    best = answer(capsys, *asks, "--n", n)["at_best"]
+    if method == "learn-then-test":  # the risk follows from the others, whose accept was asked for
+        assert best["risk"] >= best["residual_hazard"]
+        best = {"false_alarms": best["false_alarms"], "residual_hazard": best["residual_hazard"]}
+    if max(best.values()) == 1:
+        assert (method, n) == ("risk", 1)
+        return
+    for by, enough in ((0, True), (-2e-4, False)):
+        shares = {what: share + by for what, share in best.items()}
+        told = ["--guarantee", method]
+        if "false_alarms" in shares:
+            told += ["--accept", 1 - shares["false_alarms"]]
+        for what, option in (("risk", "--risk"), ("residual_hazard", "--hazard")):
+            told += [option, shares[what]] if what in shares else []
+        told += asks[asks.index("--confidence") :] if "--confidence" in asks else []
+        assert answer(capsys, *told, "--n", n)["enough"] == enough
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--guarantee", "sure"],
+        ["--guarantee", "bounded"],
+        ["--guarantee", "bounded", "--confidence", 0.9, "--risk", 0.1],
+        ["--guarantee", "risk", "--risk", 0.1, "--confidence", 0.9, "--accept", 0.9],
+        ["--guarantee", "conformal", "--n", 0],
+        ["--confidence", 0.9],
+    ],
+)
+def test_a_guarantee_that_cannot_be_planned_is_refused(capsys, options):
+    assert main(["plan", *map(str, options)]) != 0
+    same_text(capsys.readouterr().err)

@@ -73,6 +73,11 @@ def test_what_follows_from_the_data_is_no_change():
     (told,) = changed_monitors([monitor(calibration=calibrated[0]), monitor(calibration=stricter)])
     same_text(told)
     assert list(changed_monitors([run_of(), run_of(monitors=None)])) == []
+    surer = [
+        monitor(calibration={**calibrated[0], "guarantee": {"confidence": confidence, "promises": []}})
+        for confidence in (0.9, 0.99)
+    ]
+    assert len(list(changed_monitors(surer))) == 1
 
 
 def test_what_a_run_does_not_tell_is_no_difference():

@@ -458,6 +458,22 @@ def test_what_has_no_effect_is_not_resolved_to_be_refused_later():
     assert parse_experiment(record, "again").monitors[0].calibration.rule().method == "id-extreme"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"method": "conformal", "accept": 0.9, "by": "class"},
+        {"method": "bounded", "accept": 0.95, "confidence": 0.99, "event": "track"},
+        {"method": "risk", "risk": 0.02, "confidence": 0.9},
+        {"method": "learn-then-test", "accept": 0.9, "hazard": 0.1, "risk": 0.2, "confidence": 0.9},
+    ],
+)
+def test_a_calibration_with_a_guarantee_is_written_as_it_was_told(told):
+    experiment = parse(calibration=told)
+    assert resolved(experiment, {})["calibration"] == told
+    rule = experiment.calibration.rule()
+    assert {key: getattr(rule, key) for key in told} == told
+
+
 def test_an_acceptance_that_somebody_wrote_in_vain_is_not_hidden():
     experiment = parse(calibration={"method": "fixed", "accept": 0.9, "threshold": 1.0})
     written = experiment.model_dump(mode="json", exclude_none=True)

@@ -183,6 +183,15 @@ def doubt(tiny, classifier) -> Guard:
     return Guard(classifier, monitor, shape=SHAPE)
 
 
+def test_a_guard_keeps_what_its_threshold_promises(place, tmp_path) -> None:
+    rule = {"method": "conformal", "accept": 0.5}
+    made = fit(place, None, monitors=[{"name": "oob", "tau": None, "calibration": rule}])
+    made.save(tmp_path / "guard")
+    kept = Guard.load(tmp_path / "guard").monitor.calibration
+    assert kept.guarantee == made.monitor.calibration.guarantee
+    assert kept.guarantee.promises[0].at_most == 0.5
+
+
 # Scores are those of a run ------------------------------------------------------------------------------
 
 

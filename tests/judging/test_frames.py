@@ -15,6 +15,7 @@ from farm.judging.readouts import judged_records
 from farm.testing import make_readouts
 from tests.campaign.made_campaigns import make_campaign
 from tests.comparing.made_runs import make_run
+from tests.judging.made_guarantees import guarantee_record, noted_run
 
 
 def value_of(record, column):
@@ -35,6 +36,13 @@ def test_every_number_is_that_of_the_record():
     for name in numbers:
         expected = np.array([value_of(record, name) for record in records], dtype=np.float64)
         np.testing.assert_array_equal(frame[name].to_numpy(np.float64), expected, err_msg=name)
+
+
+def test_promises_are_no_column():
+    """They are rows of their own: a monitor may make several, and each is told of every fault."""
+    made = make_readouts({"mine": [False, True]}, run=noted_run({"mine": guarantee_record()}))
+    assert "guarantees" in judged_records(made)[0]
+    assert list(farm.judge(made)) == list(farm.judge(make_readouts({"mine": [False, True]})))
 
 
 def test_no_cell_holds_anything_but_a_number_or_a_name():

@@ -113,6 +113,19 @@ def test_costs_are_those_of_what_was_acted_upon(run) -> None:
     assert look.rows[0][3].value == 0
 
 
+@pytest.mark.parametrize("stop", ["stop", 2])
+def test_prices_are_of_classes_by_name_or_number_whichever_occur(stop) -> None:
+    made = make_readouts(
+        {"mine": {"alarm": [False] * 4, "decision": [0, 2, 2, 0]}},
+        label=[2, 0, 0, 0],
+        predicted=[0, 2, 2, 0],
+        run={"classes": ["yield", "way", "stop", "curve"]},
+    )
+    prices = {"wrong": 1, "cancelled_right": 1, "by_label": {stop: 100}, "by_pair": {"curve": {1: 7}}}
+    (look,) = costs(InspectedRun.of(made), prices)
+    assert [cell.value for cell in look.rows[0][1:3]] == [pytest.approx(102 / 4)] * 2
+
+
 def test_confidence_is_looked_at_on_id_instances_alone(run) -> None:
     table, ranked = confidence(run)
     assert sum(row[1] for row in table.rows) == 4

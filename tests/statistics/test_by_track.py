@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 import farm.statistics.bounds as bounds_module
 from farm.errors import ParameterError
 from farm.measures import Measure
-from farm.statistics.by_track import mean_by_track, rate_by_track, share_by_track
+from farm.statistics.by_track import mean_by_track, rate_by_track, share_by_track, share_of_a_track
 from tests.wording import refused
 
 
@@ -194,3 +194,23 @@ def test_intervals_of_rates_hold(tracks, events, alike):
         low, high = (end.value for end in rate_by_track(begins, track))
         held.append((low <= rate, rate <= high))
     assert (np.mean(held, axis=0) >= least_held(400)).all()
+
+
+def test_a_random_instance_of_a_random_track_is_one_of_each_with_the_same_chance() -> None:
+    track = np.repeat([0, 1, 2, 3, 4], [4, 2, 1, 2, 1])
+    counts = np.array([1, 1, 0, 0, 1, 1, 0, 1, 1, 1], dtype=bool)
+    hit = np.array([1, 0, 1, 0, 1, 1, 1, 0, 0, 0], dtype=bool)
+    found = share_of_a_track(hit, counts, track)
+    # Hit and counting: 1/4, 1, 0, 0, 0; counting: 1/2, 1, 0, 1, 1.
+    assert found.value.value == pytest.approx(1.25 / 3.5, abs=1e-12)
+    told = "the instances are of 4 tracks; an interval needs at least 5"
+    assert (found.low.reason, found.high.reason) == (told, told)
+    assert share_of_a_track(hit, counts & False, track).value.reason == "no instance counts"
+
+
+def test_where_each_track_is_one_instance_it_is_the_share_of_those_that_count() -> None:
+    hit, counts = np.arange(40) < 3, np.arange(40) < 30
+    found = share_of_a_track(hit, counts, np.arange(40))
+    exact = binomtest(3, 30).proportion_ci(0.95, method="exact")
+    assert found.value.value == 0.1
+    assert (found.low.value, found.high.value) == pytest.approx((exact.low, exact.high), abs=1e-12)

@@ -19,7 +19,6 @@ from farm.statistics.planning import (
     instances_of_each_kind,
     onsets_for_delay_bound,
     sets_for_rank_difference,
-    smallest,
     wilson_half_width,
 )
 from farm.statistics.ranks import critical_difference, sets_needed
@@ -146,19 +145,6 @@ def test_onsets_known_by_heart():
     assert onsets_for_delay_bound() == 59
     assert onsets_for_delay_bound(quantile=0.99) == 299
     assert onsets_for_delay_bound(quantile=0.5) == 5
-
-
-@given(st.integers(1, 50), st.integers(0, 10**9))
-def test_the_search_finds_the_first(at_least, first):
-    calls = []
-
-    def enough(n):
-        calls.append(n)
-        return n >= first
-
-    assert smallest(enough, at_least) == max(first, at_least)
-    assert min(calls) >= at_least
-    assert len(calls) < 70
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,25 @@ def test_what_was_made_otherwise_is_fitted(bed, tmp_path, changed, settings) -> 
     assert len(entries(tmp_path)) == 2
 
 
+def test_a_guarantee_is_kept_and_goes_with_its_condition(bed) -> None:
+    made, classifier, workload = bed()
+    n = len(workload.validation)
+
+    def fitted_in(weather):
+        split = replace(workload.validation, conditions={"weather": np.array(weather)})
+        monitor, rule = Mean(), CalibrationRule("conformal", accept=0.5, by="weather")
+        changed = replace(workload, validation=split)
+        assert made.fit_all([monitor], classifier, changed, {"mean": rule}) == {}
+        return monitor
+
+    first, again = fitted_in(["dry"] * n), fitted_in(["dry"] * n)
+    same(first, again)
+    assert again.calibration.guarantee.by == "weather"
+    assert Mean.fits == 1
+    fitted_in(["dry", "fog"] * (n // 2))
+    assert Mean.fits == 2
+
+
 @pytest.mark.parametrize("what", ["train", "validation", "classes", "test"])
 def test_other_data_are_fitted_and_test_data_have_no_part_in_it(bed, what) -> None:
     fitted(bed, Mean())

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
 
 from farm.api.arrays import FloatArray
-from farm.api.changes.conformal import ConformalRanks
+from farm.api.changes.bets import MixtureBet
 from farm.api.changes.detector import ChangeDetector
-from farm.api.component import check_choice, check_number
+from farm.api.changes.ranks import ConformalRanks
+from farm.api.component import check_number
 from farm.api.randomness import generator
 from farm.errors import ParameterError
 
-BETS = ("powers", "jumper")
-POWERS = (0.05, 0.15, 0.3, 0.5, 0.7, 1.0)
-SLOPES = (-1.0, 0.0, 1.0)
 CHANCE = 0.01
 """Of ever alarming, where nothing is set."""
-JUMP = 0.01
-"""This share of the wealth is spread anew over all bets each time: tomorrow another one may be the best."""
 
 
 class Betting(ChangeDetector[float]):
-    """Follows p-values by several bets at once; the statistic is the logarithm of what has become of 1.
+    """Follows p-values; the statistic is the logarithm of what bets on them have made of a stake of 1.
 
-    Each bet is a density on [0, 1], so that no bet gains on average while p-values are independent and
-    uniform. `powers` are densities k p^(k-1), which win where p-values are small. The `jumper` has lines
-    1 + e (p - 1/2), which win where they are small and where they are large.
+    Parameters
+    ----------
+    direction
+        `up`: it bets that p-values are small, as those of scores that rise. `down`: that they are large.
 
     References
     ----------
@@ -34,36 +34,31 @@ class Betting(ChangeDetector[float]):
     conformal test martingales for change-point detection", COPA 2021.
     """
 
-    _shares: list[float]
-
-    def __init__(self, *, bets: str = "powers") -> None:
-        check_choice("bets", bets, BETS)
-        self._powers = bets == "powers"
-        self._bets = POWERS if self._powers else SLOPES
+    def __init__(self, *, direction: str = "up") -> None:
+        self._bet = MixtureBet(direction=direction)
         self.forget()
 
     def follow(self, value: float) -> float:
         """Return the logarithm after this p-value."""
-        if self._powers:
-            value = max(value, 1e-300)
-            gains = [bet * value ** (bet - 1) for bet in self._bets]
-        else:
-            gains = [1 + bet * (value - 0.5) for bet in self._bets]
-        stakes = [share * gain for share, gain in zip(self._shares, gains, strict=True)]
-        growth = sum(stakes)
-        kept, spread = (1 - JUMP) / growth, JUMP / len(stakes)
-        self._shares = [kept * stake + spread for stake in stakes]
-        self._log = self._grown(math.log(growth))
-        return self._log
+        return float(self.along([value])[0])
+
+    def along(self, values: Iterable[float], limit: float = math.inf) -> FloatArray:
+        """Return the logarithm after each p-value, many at a time where it does not restart."""
+        p = np.asarray(list(values), dtype=np.float64)
+        if limit < math.inf:
+            return super().along(p, limit)
+        found = self._grown(self._bet.add(p))
+        self._log = float(found[-1]) if len(p) else self._log
+        return found
 
     @abstractmethod
-    def _grown(self, growth: float) -> float:
-        """Return the new logarithm, where that of the factor by which stakes grew is this."""
+    def _grown(self, growth: FloatArray) -> FloatArray:
+        """Return the new logarithms, where these are of the factors by which stakes grew."""
 
     def forget(self) -> None:
         """Begin with nothing won."""
-        self._shares = [1 / len(self._bets)] * len(self._bets)
         self._log = 0.0
+        self._bet.forget()
 
 
 class Martingale(Betting):
@@ -79,8 +74,8 @@ class Martingale(Betting):
     True
     """
 
-    def _grown(self, growth: float) -> float:
-        return self._log + growth
+    def _grown(self, growth: FloatArray) -> FloatArray:
+        return self._log + np.cumsum(growth)
 
 
 class ShiryaevRoberts(Betting):
@@ -93,7 +88,7 @@ class ShiryaevRoberts(Betting):
     Examples
     --------
     >>> evidence = ShiryaevRoberts()
-    >>> bool(evidence.along([0.5] * 1000 + [0.01] * 5)[-1] > math.log(1000))
+    >>> bool(evidence.along([0.5] * 1000 + [0.01] * 6)[-1] > math.log(1000))
     True
 
     References
@@ -103,9 +98,11 @@ class ShiryaevRoberts(Betting):
     (1966).
     """
 
-    def _grown(self, growth: float) -> float:
-        own = growth + self._log
-        return max(own, 0.0) + math.log1p(math.exp(-abs(own)))
+    def _grown(self, growth: FloatArray) -> FloatArray:
+        found, own = [], self._log
+        for gain in growth.tolist():
+            found.append(own := float(np.logaddexp(0.0, own + gain)))
+        return np.array(found)
 
 
 class Conformal(ChangeDetector[float]):
@@ -114,7 +111,7 @@ class Conformal(ChangeDetector[float]):
     Parameters
     ----------
     reference
-        Scores while all is well.
+        Scores while all is well, at least four.
     betting
         What follows the p-values.
     seed
@@ -122,7 +119,6 @@ class Conformal(ChangeDetector[float]):
 
     Examples
     --------
-    >>> import numpy as np
     >>> evidence = Conformal(np.arange(100.0), ShiryaevRoberts(), seed=0)
     >>> bool(evidence.along([200.0] * 10)[-1] > math.log(1000))
     True
@@ -130,15 +126,20 @@ class Conformal(ChangeDetector[float]):
 
     def __init__(self, reference: FloatArray, betting: Betting, *, seed: int) -> None:
         self._ranks, self._betting, self._seed = ConformalRanks(reference), betting, seed
-        self._lots = generator(seed, "lots of ties")
+        self.forget()
 
     def follow(self, value: float) -> float:
         """Return the logarithm of the evidence after this score."""
-        return self._betting.follow(self._ranks.p(value, self._lots.random()))
+        return float(self.along([value])[0])
+
+    def along(self, values: Iterable[float], limit: float = math.inf) -> FloatArray:
+        """Return that after each score; what was won is given up after each that exceeds the limit."""
+        scores = np.asarray(list(values), dtype=np.float64)
+        return self._betting.along(self._ranks.add(scores, self._lots.random(len(scores))), limit)
 
     def restart(self) -> None:
         """Begin with nothing won."""
-        self._betting.forget()
+        self._betting.restart()
 
     def forget(self) -> None:
         """Know the reference alone, and draw the same lots."""
@@ -147,7 +148,7 @@ class Conformal(ChangeDetector[float]):
         self._betting.forget()
 
 
-def promised(chance: float | None, run_length: float | None, bets: str = "powers") -> tuple[Betting, float]:
+def promised(chance: float | None, run_length: float | None, direction: str = "up") -> tuple[Betting, float]:
     """Return whose bets keep a promise, and their limit: the chance of ever alarming, or the mean run length.
 
     Examples
@@ -163,7 +164,7 @@ def promised(chance: float | None, run_length: float | None, bets: str = "powers
         )
     if run_length is not None:
         check_number("run_length", run_length, low=10)
-        return ShiryaevRoberts(bets=bets), math.log1p(run_length)
+        return ShiryaevRoberts(direction=direction), math.log1p(run_length)
     chance = CHANCE if chance is None else chance
     check_number("chance", chance, above=0, high=0.5)
-    return Martingale(bets=bets), -math.log(chance)
+    return Martingale(direction=direction), -math.log(chance)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farm.api.calibration import half_way
 from farm.api.changes.detector import ChangeDetector
 from farm.api.component import check_number
 from farm.api.randomness import generator
+from farm.api.thresholds import half_way
 from farm.errors import ComponentFailure
 
 DETECTORS = 25

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from farm.commands.parsing.common import FORMATS, RUNS, Commands, command, everything, formatted
 
+PRICES = (
+    "your prices (YAML), such as {wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: "
+    "{pedestrian: 1000}}; also by_pair: {LABEL: {PREDICTED: PRICE}}, groups: {NAME: [LABEL, ...]}"
+)
+
 
 def add_judging(commands: Commands) -> None:
     """Add `farm compare`, `judge` and `plan`."""
@@ -69,15 +74,30 @@ def add_judging(commands: Commands) -> None:
         help="a difference too small to matter: also tell how probable a larger one is (Bayesian)",
     )
     compare.add_argument(
+        "--systems",
+        action="store_true",
+        help="compare whole designs instead: classifier, monitor, policy and fallback; hazards, decisions "
+        "acted upon and costs, in a thousand decisions",
+    )
+    compare.add_argument("--costs", metavar="FILE", help=f"with --systems: {PRICES}")
+    compare.add_argument(
+        "--prevalence",
+        type=float,
+        metavar="P",
+        help="with --systems: mix to this share of instances under a fault, such as 0.01 (default: as in the "
+        "streams)",
+    )
+    compare.add_argument(
         "--cd", metavar="FILE", help="draw the critical-difference diagram (.svg, .png or .pdf)"
     )
     compare.add_argument("--out", metavar="DIR", help="keep what was found in a new folder, for farm.load")
     compare.add_argument("--latex", action="store_true", help="the same as --format latex")
     compare.add_argument(
         "--table",
-        choices=("values", "ranks", "tests", "pairs"),
+        choices=("values", "ranks", "tests", "pairs", "guarantees"),
         help="print one table alone: values with intervals; mean ranks over sets; Friedman's test and the "
-        "critical difference; p of each pair, by Holm, Shaffer and Nemenyi (default: all; of CSV, values)",
+        "critical difference; p of each pair, by Holm, Shaffer and Nemenyi; what calibrations promised, and "
+        "what was realised (default: all; of CSV, values)",
     )
     formatted(compare, FORMATS)
 
@@ -117,7 +137,9 @@ def add_judging(commands: Commands) -> None:
     judge.add_argument(
         "--reference",
         metavar="RUN",
-        help="tell whether scores and alarm rates have moved against the ID instances of a run or log",
+        help="tell whether scores and alarm rates have moved against the ID instances of a run or log, and, "
+        "where these have labels, the classifier's accuracy without labels; of a campaign's folder also how "
+        "far each estimate of it is off under faults",
     )
     formatted(judge, FORMATS)
 
@@ -126,7 +148,8 @@ def add_judging(commands: Commands) -> None:
     )
     plan.description = (
         "Tell how many instances it takes to know a rate, how many benchmark sets to tell monitors apart, "
-        "how many onsets to bound a detection delay. With RUN: how sure that run's rates are, and what it "
+        "how many onsets to bound a detection delay, how much validation data a threshold with a guarantee. "
+        "With RUN: how sure that run's rates are, and what it "
         "would take to be surer."
     )
     plan.add_argument("run", metavar="RUN", nargs="*", help=RUNS)
@@ -146,6 +169,25 @@ def add_judging(commands: Commands) -> None:
     plan.add_argument("--monitors", type=int, metavar="K", help="how many monitors are ranked")
     plan.add_argument(
         "--alpha", type=float, default=0.05, metavar="A", help="of the test of ranks (default: 0.05)"
+    )
+    plan.add_argument(
+        "--guarantee",
+        metavar="METHOD",
+        help="set a threshold with a guarantee: conformal, bounded, risk, or learn-then-test, told by the "
+        "options that follow",
+    )
+    plan.add_argument(
+        "--accept", type=float, metavar="A", help="the share of ID data to be accepted (default: 0.95)"
+    )
+    plan.add_argument("--confidence", type=float, metavar="C", help="how surely, such as 0.99")
+    plan.add_argument(
+        "--risk", type=float, metavar="R", help="the share of accepted decisions that may be wrong"
+    )
+    plan.add_argument(
+        "--hazard", type=float, metavar="H", help="the share of decisions that may be wrong and accepted"
+    )
+    plan.add_argument(
+        "--n", type=int, metavar="N", help="also tell what N instances, or tracks, could promise at best"
     )
     plan.add_argument("--delay-bound", action="store_true", help="bound the 95th percentile of the delays")
     plan.add_argument(
@@ -268,8 +310,12 @@ def add_looking(commands: Commands) -> None:
     inspect.add_argument(
         "--costs",
         metavar="FILE",
-        help="your prices (YAML), such as {wrong: 100, cancelled_right: 1, cancelled_wrong: 1, by_label: "
-        "{pedestrian: 1000}}; also by_pair: {LABEL: {PREDICTED: PRICE}}, groups: {NAME: [LABEL, ...]}",
+        help=PRICES,
+    )
+    inspect.add_argument(
+        "--label-free",
+        action="store_true",
+        help="how far estimates of the classifier's accuracy without labels are off under each fault",
     )
     inspect.add_argument(
         "--images",

@@ -1,8 +1,6 @@
 """The threshold that scores of new instances keep to as often as was asked, whatever their distribution.
 
-Among n exchangeable scores a new one may have each rank with the same chance. So it is at most the k-th
-lowest of the n with a chance of k / (n + 1) or more, which is the coverage asked for where
-k = ceil((n + 1) coverage). Where that is more than n, nothing less than everything has this coverage.
+It is found as the threshold of a monitor that is calibrated so (`farm.api.guarantees.conformal`).
 
 Frames of one track are not exchangeable with a new instance: they resemble each other, and not it. With
 tracks each of these counts the same, its frames a share of it, n is how many tracks there are, and the
@@ -28,12 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farm.api.arrays import FloatArray
+from farm.api.guarantees.conformal import covering, fewest, rank
 from farm.errors import DataError, ParameterError
 from farm.statistics.resampling import codes
 from farm.statistics.wording import counted
-
-_ROUNDING = 1e-9
-"""Keeps 0.95 * 20 from being more than 19."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +72,9 @@ class Threshold:
         if wrong.size:
             raise DataError(f"conformal: no score at position {wrong[0]}; expected a number for each")
         code = np.arange(len(scores)) if track is None else codes(track)
-        sizes = np.bincount(code)
-        order = np.argsort(scores, kind="stable")
-        ranked, below = scores[order], np.cumsum(1 / sizes[code[order]])
-        place = int(np.searchsorted(below, (len(sizes) + 1) * coverage - _ROUNDING))
-        score = float(ranked[place]) if place < len(ranked) else math.inf
+        score, n = covering(scores, coverage, code), int(code.max(initial=-1)) + 1
         tied = len(np.unique(code[scores == score])) > 1
-        return cls(coverage, score, len(sizes), "instance" if track is None else "track", tied)
+        return cls(coverage, score, n, "instance" if track is None else "track", tied)
 
     @property
     def rank(self) -> int:
@@ -107,28 +99,6 @@ class Threshold:
             "unit": self.unit,
             "why_all": self.why_all,
         }
-
-
-def rank(n: int, coverage: float) -> int:
-    """Return the lowest rank, of n + 1 scores, that a new one is at most at with this chance.
-
-    Examples
-    --------
-    >>> rank(19, 0.95), rank(18, 0.95), rank(100, 0.9)
-    (19, 19, 91)
-    """
-    return math.ceil((n + 1) * coverage - _ROUNDING)
-
-
-def fewest(coverage: float) -> int:
-    """Return how many validation instances it takes to cover less than everything.
-
-    Examples
-    --------
-    >>> fewest(0.5), fewest(0.9), fewest(0.95), fewest(0.99)
-    (1, 9, 19, 99)
-    """
-    return math.ceil(coverage / (1 - coverage) - _ROUNDING)
 
 
 def check_track(track: NDArray[Any] | None, n: int) -> None:

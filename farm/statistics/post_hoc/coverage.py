@@ -87,7 +87,7 @@ class CoverageHad:
             return cls(thresholds[0].coverage, Bounded.nowhere(value), (value, value), 0)
         of = np.zeros(n, dtype=np.int64) if which is None else which
         units = np.arange(n) if track is None else track
-        counts = [_worth(units[of == place]) for place in range(len(thresholds))]
+        counts = [effective_number(units[of == place]) for place in range(len(thresholds))]
         expected = expected_share(thresholds, counts, level)
         ends = wilson(hits, n, level) if track is None else share_by_track(covered, track, level)
         return cls(thresholds[0].coverage, Bounded(value, *ends), expected, n)
@@ -153,7 +153,7 @@ def expected_coverage(threshold: Threshold, level: float = LEVEL) -> tuple[float
     return low, 1.0 if threshold.tied else high
 
 
-def _worth(units: NDArray[Any]) -> int:
+def effective_number(units: NDArray[Any]) -> int:
     """Return how many tracks of one size would tell as much (Kish's effective number)."""
     sizes = np.unique(units, return_counts=True)[1].astype(np.float64)
     return round(sizes.sum() ** 2 / float(sizes @ sizes)) if len(sizes) else 0

@@ -1,20 +1,13 @@
-"""Conformal evidence: uniform p-values, Ville's promise, and what breaks it."""
+"""Conformal evidence: what Ville promises, what Shiryaev and Roberts do, and what breaks it."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.integrate import quad
-from scipy.stats import kstest
 
-from farm.api.changes import Conformal, ConformalRanks, Martingale, ShiryaevRoberts
-from farm.errors import ParameterError
-from tests.wording import refused
+from farm.api.changes import Conformal, Martingale, ShiryaevRoberts
 
 CHANCE = 0.05
 LIMIT = math.log(1 / CHANCE)
@@ -45,43 +38,10 @@ def alarming(betting, draw, reference: int, length: int, after=lambda values: va
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("reference", [1, 11, 200])
-def test_p_values_are_uniform_and_do_not_tell_of_one_another(kind: str, reference: int) -> None:
-    chance = np.random.default_rng(5)
-    firsts, lasts = [], []
-    for _ in range(400):
-        values = KINDS[kind](chance, reference + 30)
-        ranks = ConformalRanks(values[:reference])
-        p = [ranks.p(value, chance.random()) for value in values[reference:].tolist()]
-        firsts.append(p[0])
-        lasts.append(p[-1])
-    assert min(kstest(firsts, "uniform").pvalue, kstest(lasts, "uniform").pvalue) > 0.001
-    assert abs(np.corrcoef(firsts, lasts)[0, 1]) < 4 / math.sqrt(400)
-
-
-@given(
-    st.lists(st.integers(0, 6), min_size=1, max_size=12),
-    st.lists(st.integers(-1, 7), max_size=20),
-)
-def test_p_values_are_a_plain_count_of_those_before(reference: list[int], stream: list[int]) -> None:
-    """Of binned scores: every second of the reference says where the bins are."""
-    cuts = sorted(set(reference[::2]))
-    ranks = ConformalRanks(np.array(reference, dtype=float))
-    before = [bisect_right(cuts, score) for score in reference[1::2]]
-    for score in stream:
-        own = bisect_right(cuts, score)
-        ordered = sorted([*before, own])
-        above = len(ordered) - bisect_right(ordered, own)
-        equal = len(ordered) - bisect_left(ordered, own) - above
-        assert ranks.p(float(score), 0.25) == pytest.approx((above + 0.75 * equal) / len(ordered))
-        before.append(own)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bets", ["powers", "jumper"])
-def test_exchangeable_streams_hardly_ever_alarm(kind: str, bets: str) -> None:
-    for reference, length in ((1, 100), (15, 200)):
-        found = alarming(Martingale(bets=bets), KINDS[kind], reference, length)
+@pytest.mark.parametrize("direction", ["up", "both"])
+def test_exchangeable_streams_hardly_ever_alarm(kind: str, direction: str) -> None:
+    for reference, length in ((4, 100), (15, 200)):
+        found = alarming(Martingale(direction=direction), KINDS[kind], reference, length)
         assert found <= promised(STREAMS, CHANCE)
 
 
@@ -111,12 +71,12 @@ def test_against_a_fixed_small_reference_alone_the_promise_would_be_broken() -> 
     assert alarms > promised(100, CHANCE)
 
 
-@pytest.mark.parametrize("bets", ["powers", "jumper"])
+@pytest.mark.parametrize("direction", ["up", "both"])
 @pytest.mark.parametrize("kind", ["continuous", "two values"])
-def test_shiryaev_roberts_runs_at_least_as_long_as_its_limit(bets: str, kind: str) -> None:
+def test_shiryaev_roberts_runs_at_least_as_long_as_its_limit(direction: str, kind: str) -> None:
     least, n = 40, 30_000
     values = KINDS[kind](np.random.default_rng(3), n + 20)
-    evidence = Conformal(values[:20], ShiryaevRoberts(bets=bets), seed=0)
+    evidence = Conformal(values[:20], ShiryaevRoberts(direction=direction), seed=0)
     limit = math.log(least + 1)
     alarms = int((evidence.along(values[20:], limit) > limit).sum())
     assert 0 < alarms <= n / least + 3 * math.sqrt(n / least)
@@ -129,23 +89,8 @@ def test_shiryaev_roberts_is_the_sum_of_martingales_that_begin_one_after_the_oth
     assert ShiryaevRoberts().along(p) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("bets", ["powers", "jumper"])
-def test_no_bet_wins_on_average(bets: str) -> None:
-    """Whatever came before, the mean factor over a uniform p-value is 1."""
-    for before in ([], [0.01] * 9, [0.9, 0.2, 0.5] * 4):
-
-        def factor(p: float, before: list[float] = before) -> float:
-            evidence = Martingale(bets=bets)
-            start = evidence.along(before)[-1] if before else 0.0
-            return math.exp(evidence.follow(p) - start)
-
-        # Powers are steep at 0: decade by decade, and below 1e-40 lies 1 % of the steepest.
-        mean = sum(quad(factor, 10.0**-e, 10.0 ** (1 - e), limit=200)[0] for e in range(1, 41))
-        assert mean == pytest.approx(1.0, abs=0.01)
-
-
 def test_evidence_is_kept_in_logarithms() -> None:
-    certain = Martingale().along([1e-200] * 50)
+    certain = Martingale().along([1e-200] * 500)
     assert np.isfinite(certain).all()
     assert certain[-1] > 10_000
     long_quiet = Martingale().along([0.999] * 5000)
@@ -158,10 +103,9 @@ def test_a_restart_keeps_what_was_seen_and_a_new_stream_does_not() -> None:
     first = evidence.along(values[50:])
     evidence.forget()
     assert np.array_equal(evidence.along(values[50:]), first)
-    ranks = evidence._ranks
-    seen = ranks._n
+    seen = evidence._ranks.n
     evidence.restart()
-    assert ranks._n == seen
+    assert evidence._ranks.n == seen
     assert Martingale().along([0.2]) == evidence._betting.along([0.2])
 
 
@@ -171,12 +115,16 @@ def test_other_lots_break_ties_otherwise() -> None:
     assert not np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("reference", [[], [1.0, math.nan]])
-def test_a_reference_that_ranks_nothing_is_refused(reference) -> None:
-    with refused(ParameterError):
-        ConformalRanks(np.array(reference))
+def test_bets_on_a_rise_gain_nothing_where_p_values_are_large() -> None:
+    p = np.random.default_rng(0).random(300)
+    gained = {side: Martingale(direction=side).along(np.maximum(p, 0.3)).max() for side in ("up", "down")}
+    assert gained["up"] < 0.1
+    assert gained["down"] > LIMIT
 
 
-def test_unknown_bets_are_refused() -> None:
-    with refused(ParameterError):
-        Martingale(bets="lines")
+def test_many_at_once_are_the_same_as_one_at_a_time() -> None:
+    values = np.random.default_rng(2).normal(size=120)
+    for kind in (Martingale, ShiryaevRoberts):
+        at_once, single = (Conformal(values[:20], kind(), seed=1) for _ in range(2))
+        assert at_once.along(values[20:]).tolist() == pytest.approx([single.follow(v) for v in values[20:]])
+        assert len(at_once.along([])) == 0

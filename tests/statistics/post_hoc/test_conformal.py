@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, kstest
 
 from farm.errors import DataError, ParameterError
-from farm.statistics.post_hoc.conformal import Threshold, fewest, rank
+from farm.statistics.post_hoc.conformal import Threshold
 from farm.statistics.post_hoc.coverage import expected_coverage
 from tests.statistics.post_hoc.made import as_json
 from tests.wording import refused, same_text
@@ -61,12 +61,6 @@ def test_tracks_of_one_instance_are_instances(scores, percent):
         np.array(scores), percent / 100, np.array([f"track {i}" for i in range(len(scores))])
     )
     assert single.score == alone.score
-
-
-@given(PERCENTS, st.integers(1, 200))
-def test_how_many_it_takes(percent, n):
-    assert (rank(n, percent / 100) <= n) == (n >= fewest(percent / 100))
-    assert rank(n, percent / 100) == math.ceil(Fraction(percent, 100) * (n + 1))
 
 
 def coverages(n, coverage, threshold):

@@ -7,6 +7,7 @@ from farm.report.page.sections.cells import cells
 from farm.report.page.sections.changes import changes
 from farm.report.page.sections.classifier import classifier
 from farm.report.page.sections.data import data
+from farm.report.page.sections.guarantees import guarantees
 from farm.report.page.sections.heat import heat
 from farm.report.page.sections.method import method
 from farm.report.page.sections.ranks import ranks
@@ -18,6 +19,7 @@ SECTIONS: tuple[SectionMaker, ...] = (
     answer,
     changes,
     alarms,
+    guarantees,
     heat,
     ranks,
     trade,

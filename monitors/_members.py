@@ -19,15 +19,17 @@ def as_mappings(members: Sequence[MemberSpec]) -> list[dict[str, Any]]:
     """Return each member as a mapping with a name; fewer than two make no combination."""
     if isinstance(members, str) or not isinstance(members, Sequence) or len(members) < 2:
         raise ParameterError(f"members is {members!r}; expected a list of at least 2 monitors")
-    specs: list[dict[str, Any]] = []
-    for given in members:
-        spec = {"name": given} if isinstance(given, str) else given
-        if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
-            raise ParameterError(f"members has {given!r}; expected a name, or a mapping with a name")
-        if "as" in spec and not isinstance(spec["as"], str):
-            raise ParameterError(f"members: 'as' is {spec['as']!r}; expected a name")
-        specs.append(dict(spec))
-    return specs
+    return [as_mapping(given, "members has") for given in members]
+
+
+def as_mapping(given: MemberSpec, said: str) -> dict[str, Any]:
+    """Return one of them as a mapping with a name; `said` is how a message begins."""
+    spec = {"name": given} if isinstance(given, str) else given
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
+        raise ParameterError(f"{said} {given!r}; expected a name, or a mapping with a name")
+    if "as" in spec and not isinstance(spec["as"], str):
+        raise ParameterError(f"{said.partition(' ')[0]}: 'as' is {spec['as']!r}; expected a name")
+    return dict(spec)
 
 
 def made(specs: Sequence[Mapping[str, Any]]) -> list[Monitor]:

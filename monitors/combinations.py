@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from farm.api import (
     JSON,
-    CountedClassifier,
     Explanation,
     Features,
     FitData,
     FloatArray,
-    Monitor,
-    Needs,
     Observation,
     State,
 )
-from farm.errors import ComponentFailure, FarmError
+from farm.errors import ComponentFailure
 from monitors._latest import Latest
+from monitors._made_of import MadeOfMonitors, under
 from monitors._member_reasons import told_by_members
-from monitors._members import MemberSpec, as_mappings, made, union_of_needs
+from monitors._members import MemberSpec, as_mappings
 from monitors.tail_scale import TailScale
 
 
-class Combination(Monitor):
-    """Base of the combinations. Subclasses say what a member's scores contribute, and how that is joined.
-
-    Members are used by their public methods alone, so that each sees just what it would see on its own.
-    """
+class Combination(MadeOfMonitors):
+    """Base of the combinations. Subclasses say what a member's scores contribute, and how that is joined."""
 
     def __init__(self, *, members: Sequence[MemberSpec]) -> None:
-        self._specs = as_mappings(members)
-        self._members = made(self._specs)
-        self._needs = union_of_needs([member.needs for member in self._members])
+        super().__init__(specs=as_mappings(members))
         self._scales: list[TailScale] = []
         self._latest: Latest | None = None
 
@@ -56,23 +48,10 @@ class Combination(Monitor):
     @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter, and every one of the members."""
-        members = []
-        for spec, member in zip(self._specs, self._members, strict=True):
-            called = {key: spec[key] for key in ("name", "as") if key in spec}
-            members.append(called | member.parameters | called)
-        return super().parameters | {"members": members}
-
-    @property
-    def needs(self) -> Needs:
-        """All that the members need."""
-        return self._needs
+        return super().parameters | {"members": self._told()}
 
     def _fit(self, data: FitData) -> State:
-        state: dict[str, np.ndarray] = {}
-        for i, member in enumerate(self._members):
-            with self._naming(member):
-                member.fit(data, self.classifier)
-            state.update({f"member{i}.{name}": values for name, values in member.state.items()})
+        state = self._fit_members(data)
         rows = [np.stack(self._scores(observation)) for observation, _ in data.validation]
         self.reset()
         if not sum(row.shape[1] for row in rows):
@@ -80,30 +59,18 @@ class Combination(Monitor):
                 f"monitor '{self.name}' got no ID validation data; expected at least one instance"
             )
         for i, scores in enumerate(np.concatenate(rows, axis=1)):
-            state.update({f"scale{i}.{name}": values for name, values in TailScale.of(scores).state.items()})
+            state |= {f"scale{i}.{name}": values for name, values in TailScale.of(scores).state.items()}
         return state
 
     def _load(self, state: State) -> None:
         self._latest = None
-        for i, member in enumerate(self._members):
-            with self._naming(member):
-                member.restore(_under(state, f"member{i}."), self.classifier)
-        self._scales = [TailScale.load(_under(state, f"scale{i}.")) for i in range(len(self._members))]
+        self._load_members(state)
+        self._scales = [TailScale.load(under(state, f"scale{i}.")) for i in range(len(self._members))]
 
     def _score(self, observation: Observation) -> Features:
         parts = [self._part(i, scores) for i, scores in enumerate(self._scores(observation))]
         self._latest, self._parts = Latest(observation), np.stack(parts)
         return self._join(self._parts)
-
-    def _scores(self, observation: Observation) -> list[FloatArray]:
-        scores, own = [], cast(CountedClassifier, self.classifier)
-        for member in self._members:
-            counted = cast(CountedClassifier, member.classifier)
-            before = counted.passes
-            with self._naming(member):
-                scores.append(member.score(observation))
-            own.passes += counted.passes - before  # what a member costs, its combination costs
-        return scores
 
     def _explain(self, observation: Observation) -> Explanation:
         parts, own = self._parts_of(observation), {}
@@ -123,9 +90,7 @@ class Combination(Monitor):
     def reset(self) -> None:
         """Let the members forget what came before."""
         self._latest = None
-        for member in self._members:
-            with self._naming(member):
-                member.restart()
+        super().reset()
 
     def notes(self) -> Mapping[str, JSON]:
         """What the members found out, and which of them gave all ID validation data one score."""
@@ -133,17 +98,3 @@ class Combination(Monitor):
         constant = [member.name for member, scale in pairs if len(scale.values) == 1]
         own = {member.name: dict(member.notes()) for member in self._members}
         return {"members": cast(JSON, own), "constant_on_id": cast(JSON, constant)}
-
-    @contextmanager
-    def _naming(self, member: Monitor) -> Iterator[None]:
-        """Say whose member it was that failed."""
-        try:
-            yield
-        except FarmError as error:
-            who, told = f"monitor '{member.name}'", str(error)
-            told = told.removeprefix(who) if told.startswith(who) else f": {told}"
-            raise type(error)(f"monitor '{self.name}': member '{member.name}'{told}") from error
-
-
-def _under(state: State, prefix: str) -> State:
-    return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}

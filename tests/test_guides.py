@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from farm import registry
 from farm.cli import _parser
 from farm.config.experiment import parse_experiment
 from farm.config.files import EXPERIMENTS
@@ -33,6 +34,7 @@ SYSTEMS = (GUIDES / "systems.md").read_text(encoding="utf-8")
 TUNING = (GUIDES / "tuning.md").read_text(encoding="utf-8")
 UNCERTAINTY = (GUIDES / "uncertainty.md").read_text(encoding="utf-8")
 DEPENDABILITY = (GUIDES / "dependability.md").read_text(encoding="utf-8")
+STREAM_MONITORS = (GUIDES / "stream-monitors.md").read_text(encoding="utf-8")
 ROBUSTNESS = (GUIDES / "robustness.md").read_text(encoding="utf-8")
 
 
@@ -100,6 +102,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (LOGS, {"judge", "check", "plan", "inspect"}),
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
+        (STREAM_MONITORS, {"inspect", "compare"}),
         (SYSTEMS, {"compare", "inspect"}),
         (TUNING, {"tune"}),
         (UNCERTAINTY, {"run"}),
@@ -110,6 +113,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         "logs",
         "robustness",
         "dependability",
+        "stream monitors",
         "systems",
         "tuning",
         "uncertainty",
@@ -165,6 +169,19 @@ def test_the_search_is_one() -> None:
         ["classifier_nll"],
         ["classifier_nll", "box_nll"],
     ]
+
+
+def test_the_stream_monitors_are_some_and_so_are_the_policies() -> None:
+    (block,) = blocks(STREAM_MONITORS, "yaml")
+    experiment = parse_experiment(yaml.safe_load(block), "guide")
+    for spec in experiment.monitors:
+        assert spec.make("monitor").needs.order == (spec.name not in ("max-softmax", "energy"))
+    assert experiment.monitors[-1].policy.make("policy").name == "cusum"
+    told = set(re.findall(r"^\| `([a-z-]+)` \| [a-z]", STREAM_MONITORS, flags=re.MULTILINE))
+    assert told == {"cusum", "ewma", "page-hinkley", "adwin", "martingale", "drift-mmd"}
+    margins = yaml.safe_load(re.search(r"`(margins: [^`]*)`", STREAM_MONITORS)[1])
+    for name in told - {"martingale", "drift-mmd"}:
+        assert registry.policy(name, **margins, limit=5.0).limit == 5.0
 
 
 def test_the_gate_for_logs_is_one() -> None:

@@ -12,7 +12,7 @@ MOST = 1_000_000
 """Instances that a policy remembers at most."""
 
 
-class _Remembering(Policy):
+class Remembering(Policy):
     """A policy with a memory, which may begin anew with each track, and so with each instance that has none.
 
     A subclass writes `_follow`, which sees one instance after another, and `_forget`.
@@ -43,7 +43,7 @@ class _Remembering(Policy):
         """Be as at the start."""
 
 
-class MOutOfN(_Remembering):
+class MOutOfN(Remembering):
     """Cancel while at least m of the latest n instances, this one included, had an alarm.
 
     Parameters
@@ -78,7 +78,7 @@ class MOutOfN(_Remembering):
         self._latest.clear()
 
 
-class Hysteresis(_Remembering):
+class Hysteresis(Remembering):
     """Begin to cancel after some alarms in a row, and end only after some quiet instances in a row.
 
     Parameters
@@ -123,7 +123,7 @@ class Hysteresis(_Remembering):
         self._cancelling, self._in_a_row = False, 0
 
 
-class Latching(_Remembering):
+class Latching(Remembering):
     """Cancel from the first alarm on until the end: somebody has to look.
 
     Parameters

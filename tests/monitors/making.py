@@ -14,11 +14,16 @@ from farm.errors import RequirementError
 TARGETS = {name: entry.target for name, entry in registry.entries("monitor").items()}
 NAMES = sorted(TARGETS)
 REQUIRED: Mapping[str, Mapping[str, Any]] = {
+    "adwin": {"of": "max-softmax"},
     "callable": {"function": "farm.testing.fakes:doubt"},
+    "cusum": {"of": "max-softmax"},
+    "ewma": {"of": "max-softmax"},
     "fusion": {"members": ["max-softmax", "knn"]},
     # Networks that learn enough to be seen at work, in seconds.
     "pixelcnn": {"network": {"epochs": 1, "filters": 4, "blocks": 1, "mixtures": 2}},
     "reconstruction": {"network": {"epochs": 3}},
+    "martingale": {"of": "max-softmax"},
+    "page-hinkley": {"of": "max-softmax"},
     "pytorch-ood": {"detector": "KNN"},
     "vote": {"members": ["max-softmax", "knn"]},
 }

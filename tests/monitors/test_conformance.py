@@ -12,7 +12,12 @@ from farm.testing import Report, check_monitors
 from tests.monitors.making import NAMES, REQUIRED, TARGETS, make
 from tests.wording import same_text
 
-EXPECTED_FAILURES: Mapping[str, Mapping[str, str]] = {}
+EXPECTED_FAILURES: Mapping[str, Mapping[str, str]] = {
+    "drift-mmd": {
+        "higher-is-stranger": "familiar images come class by class here: to whoever looks at a window as a "
+        "whole, one of a single class has changed"
+    },
+}
 """By monitor and rule, each with its reason; one that passes after all is a failure."""
 
 UNPUBLISHED = {

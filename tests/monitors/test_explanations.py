@@ -26,7 +26,9 @@ from monitors.pattern_bdd import PatternDiagram
 from monitors.patterns import ActivationPatterns
 from tests.wording import same_text
 
+CHARTS = ("adwin", "cusum", "ewma", "martingale", "page-hinkley")
 ALONE: dict[str, dict[str, Any]] = {
+    **{name: {"of": "energy"} for name in CHARTS},
     "vote": {"members": ["energy", "knn"]},
     "fusion": {"members": ["energy", "oob-pca"]},
     "callable": {"function": "farm.testing.fakes:doubt"},
@@ -41,6 +43,7 @@ EXPLAINED = {
     *("score-svm", "logistic-svm", "openmax-svm", "neighbour-svm", "mc-dropout", "deep-ensemble"),
     *("mutual-information", "box-spread"),
     *("binary-classifier", "reconstruction", "pixelcnn"),
+    *("drift-mmd", *CHARTS),
 }
 NEURON = re.compile(r"(.+)\[(\d+)\]")
 

@@ -57,7 +57,20 @@ PATTERNS = {
     "pool": POOL,
     "neurons": Change(0.25, "scores"),
 }
+KNOWN = {"limit": 0.5}
+"""Streams take seconds to make up."""
+CHART = {
+    "run_length": Change(50, "state"),
+    "limit": Change(0.01, "state", KNOWN),
+    "restart": Change(True, "scores", {"limit": 0.01}),
+}
+SCORE_CHART = {**CHART, "of": Change("knn", "state", KNOWN)}
 OTHER: Mapping[str, Mapping[str, Change]] = {
+    "adwin": {
+        **SCORE_CHART,
+        "delta": Change(0.9, "scores", KNOWN),
+        "clock": Change(4, "scores", KNOWN),
+    },
     "ash": {"quantile": Change(0.5, "scores")},
     "box-spread": {"unit": Change("pixels", "scores")},
     "callable": {
@@ -78,9 +91,22 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
             True, "scores", {"function": "tests.monitors.test_parameters:doubt_of_classifier"}
         ),
     },
+    "cusum": {**SCORE_CHART, "shift": Change(2.0, "scores", KNOWN)},
     "deep-ensemble": {"size": Change(3, "scores")},
     "dice": {"sparsity": Change(0.5, "state")},
+    "drift-mmd": {
+        **CHART,
+        "window": Change(10, "scores", KNOWN),
+        "points": Change(50, "state", KNOWN),
+        "layer": Change("conv2", "scores", KNOWN),
+        "pool": Change("max", "scores", {"layer": "conv2", **KNOWN}),
+    },
     "energy": {"temperature": Change(5.0, "scores")},
+    "ewma": {
+        **SCORE_CHART,
+        "weight": Change(0.5, "scores", KNOWN),
+        "variance": Change("steady", "scores", KNOWN),
+    },
     "flicker": {
         "window": Change(3, "scores"),
         "changes": Change(2, "threshold"),
@@ -102,6 +128,13 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
     "kl-matching": {"source": Change("training", "state")},
     "knn": {"k": Change(1, "scores"), "points": Change(100, "state"), "layer": LAYER, "pool": POOL},
     "mahalanobis": {"layer": LAYER, "pool": POOL},
+    "martingale": {
+        "of": Change("knn", "state"),
+        "chance": Change(0.1, "state"),
+        "run_length": Change(100, "scores"),
+        "direction": Change("both", "scores"),
+        "restart": Change(True, "scores", {"chance": 0.5, "of": "knn"}),
+    },
     "mc-dropout": {"passes": Change(3, "scores")},
     "mutual-information": {"members": Change(3, "scores")},
     "neighbour-svm": {
@@ -128,6 +161,11 @@ OTHER: Mapping[str, Mapping[str, Change]] = {
     "oob-pca": {**BOXES, "dimensions": Change(3, "state")},
     "openmax": {"tail": Change(5, "state"), "alpha": Change(2, "scores")},
     "openmax-svm": {"tail": Change(5, "state"), "alpha": Change(2, "scores")},
+    "page-hinkley": {
+        **SCORE_CHART,
+        "delta": Change(0.1, "scores", KNOWN),
+        "alpha": Change(0.9, "scores", KNOWN),
+    },
     "patterns": PATTERNS,
     "patterns-bdd": PATTERNS,
     "physical-bounds": {

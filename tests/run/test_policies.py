@@ -210,7 +210,10 @@ def test_a_bad_parameter_is_told(policy, arguments):
 
 
 def test_policies_go_by_name():
-    assert list(registry.entries("policy")) == ["cancel", "hysteresis", "latching", "m-of-n"]
+    assert list(registry.entries("policy")) == [
+        *("adwin", "cancel", "cusum", "ewma", "hysteresis"),
+        *("latching", "m-of-n", "martingale", "page-hinkley"),
+    ]
     made = registry.policy("m-of-n", m=2, n=5)
     assert made.recipe == {"name": "m-of-n", "m": 2, "n": 5, "within": "stream"}
     assert MOutOfN(m=2, n=5).recipe == made.recipe

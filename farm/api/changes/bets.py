@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from farm.api.arrays import FloatArray
+from farm.api.changes.detector import DIRECTIONS
+from farm.api.component import check_choice
 
 POWERS = np.array([0.2, 0.5, 0.8])
 """A bet k p^(k - 1) gains where p-values are small, the more so the smaller k is."""
@@ -71,6 +73,12 @@ class MixtureBet:
 
     One bet keeps what it has, three gain where p-values are small and three where they are large.
 
+    Parameters
+    ----------
+    direction
+        `both`; or `up`: p-values are small, as those of scores that rise, or `down`: large. With `up` nobody
+        can expect to gain either where p-values tend to be larger than uniform ones.
+
     References
     ----------
     V. Fedorova, A. Gammerman, I. Nouretdinov, V. Vovk, "Plug-in martingales for testing exchangeability
@@ -83,8 +91,10 @@ class MixtureBet:
     [2.33, 3.66, 3.85, 3.89]
     """
 
-    def __init__(self) -> None:
-        self._capital = MovingCapital(2 * len(POWERS) + 1)
+    def __init__(self, *, direction: str = "both") -> None:
+        check_choice("direction", direction, DIRECTIONS)
+        self._sides = [side for side in ("up", "down") if direction in (side, "both")]
+        self._capital = MovingCapital(len(self._sides) * len(POWERS) + 1)
 
     def forget(self) -> None:
         """Deal the capital out anew."""
@@ -96,6 +106,7 @@ class MixtureBet:
 
     def add(self, p: FloatArray) -> FloatArray:
         """Return that for each of the next p-values, in order."""
-        sides = np.maximum(np.stack([p, 1.0 - np.asarray(p)]), _SMALLEST)[:, :, None]
-        small, large = POWERS * sides ** (POWERS - 1)
-        return self._capital.add(np.hstack([np.ones((len(small), 1)), small, large]))
+        values = {"up": np.asarray(p), "down": 1.0 - np.asarray(p)}
+        sides = [np.maximum(values[side], _SMALLEST)[:, None] for side in self._sides]
+        gains = [POWERS * side ** (POWERS - 1) for side in sides]
+        return self._capital.add(np.hstack([np.ones((len(p), 1)), *gains]))

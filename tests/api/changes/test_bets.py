@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -79,6 +80,21 @@ def test_forgetting_begins_anew():
     assert bet.log_bet(0.01) != pytest.approx(first)
     bet.forget()
     assert bet.log_bet(0.01) == first
+
+
+@pytest.mark.parametrize(("direction", "gains"), [("up", [True, False]), ("down", [False, True])])
+def test_a_bet_on_one_side_gains_there_alone_and_more_than_one_on_both(direction, gains):
+    for p, gain in zip((0.01, 0.99), gains, strict=True):
+        one, both = (MixtureBet(direction=side).add(np.full(5, p)).sum() for side in (direction, "both"))
+        assert (one > both) == gain == (one > 0)
+
+
+def test_a_bet_on_small_p_values_is_not_expected_to_gain_on_larger_ones():
+    """The factor falls from small to large, so that its mean is the less the larger they tend to be."""
+    bet = MixtureBet(direction="up")
+    bet.add(np.array([0.01, 0.2, 0.05]))
+    ahead = [copy.deepcopy(bet).log_bet(p) for p in np.linspace(0.001, 1, 50)]
+    assert (np.diff(ahead) < 0).all()
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0])

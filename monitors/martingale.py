@@ -55,6 +55,7 @@ class MartingaleChart(ScoreChart):
 
     reference = "Vovk et al.: Retrain or not retrain: conformal test martingales, COPA 2021"
     fewest = 4
+    _held: float
     statistic = "log gain of bets on the scores"
 
     def __init__(

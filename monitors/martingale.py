@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from farm.api import JSON, FloatArray, Observation
+from farm.api import JSON, FitData, FloatArray, Observation, State
 from farm.api.changes import (
     ChangeDetector,
     Conformal,
@@ -72,6 +72,14 @@ class MartingaleChart(ScoreChart):
         self._given_length = run_length
         self._tracks: OrderedDict[str, None] = OrderedDict()
 
+    def _fit(self, data: FitData) -> State:
+        state = super()._fit(data)
+        return {**state, "seen_in_fit": np.array(any(one._saw_validation for one in self._members))}
+
+    def _load(self, state: State) -> None:
+        super()._load(state)
+        self._seen_in_fit = bool(state["seen_in_fit"])
+
     def _counted(self, units: Units) -> Units:
         return units.firsts()
 
@@ -107,4 +115,9 @@ class MartingaleChart(ScoreChart):
         promise: dict[str, JSON] = {"run_length": self._given_length}
         if self._given_length is None:
             promise = {"chance": math.exp(-self._limit)}
+        if self._seen_in_fit:
+            promise["warning"] = (
+                f"'{self._members[0].name}' looked at the validation data in its fit, so that they are not "
+                "exchangeable with working data: the promise may not hold"
+            )
         return {**super().notes(), **promise}

@@ -12,7 +12,7 @@ from rich.live import Live
 
 from farm.errors import ExperimentError
 from farm.judging.live import Watch
-from farm.report.live import live_table
+from farm.report.live import last_words, live_table
 from farm.report.terminal import text_console
 from farm.run.execution import assemble
 from farm.run.loading import importable, load_experiment
@@ -23,7 +23,7 @@ from farm.store.threads import limited_threads
 REDRAW_SECONDS = 0.25
 PAGE_SECONDS = 4
 """So long a page is shown where there are more monitors than lines."""
-HEADING = 5
+HEADING = 9
 """The lines of a terminal that show no monitor."""
 
 
@@ -50,8 +50,11 @@ def stream(options: argparse.Namespace) -> int:
         with limited_threads(experiment.threads):
             steps = watch.follow(system, system.steps(ready.stream, experiment.batch_size))
             _show(_until(steps, watch, options.length), watch, live, options)
+        watch.end_visit()
         watch.remember()
         console.print(live_table(watch, options.window, console.width))
+        for sentence in last_words(watch):
+            console.print(sentence)
     failed = [watched for watched in watch.monitors.values() if watched.failure]
     for watched in failed:
         print(f"farm: failed: {watched.failure}", file=sys.stderr)

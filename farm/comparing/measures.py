@@ -90,6 +90,7 @@ MEASURES: Mapping[str, bool] = {
     "coverage": True,
     "alarm_rate": False,
     "accepted_accuracy": True,
+    "risk": False,
     "safety_gain": True,
     "residual_hazard": False,
     "availability_cost": False,

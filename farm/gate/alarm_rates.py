@@ -16,6 +16,8 @@ import pandas as pd
 from farm.api.arrays import IntArray
 from farm.errors import ExperimentError, suggestion
 from farm.gate.drift import NO_REFERENCE, Reference, drifts, n_tracks
+from farm.gate.few_labels import FewLabels
+from farm.gate.watching import WatchedLog
 from farm.judging import JudgedRun, VerdictTable
 from farm.judging.record import Record, plain
 from farm.measures import Bounded
@@ -73,6 +75,7 @@ def alarm_records(
         known = _ood(readouts.instances) | {"undefined": {}}
         wholes = [{name: whole[name] for name in ABOUT} | known for whole in wholes]
     drift = _drifts(readouts, judged, reference)
+    watched = _watched(readouts, judged, reference)
     records: list[Record] = []
     for part, of, rows in _parts(readouts, judged.table, by):
         own = judged.table.take(rows)
@@ -85,7 +88,8 @@ def alarm_records(
                 found = {"n_tracks": n_tracks(own), **plain(ends)}
                 told = drift(whole["monitor"]) if part["part"] == "all" else {"undefined": {}}
                 reasons = about.get("undefined", {}) | found["undefined"] | told["undefined"]
-                records.append({**about, **found, **told, "undefined": reasons})
+                along = watched(whole["monitor"]) if part["part"] == "all" else {}
+                records.append({**about, **found, **told, **along, "undefined": reasons})
             elif part["part"] == "all":
                 records.append(about)
     return records
@@ -109,10 +113,31 @@ def _drifts(readouts: Readouts, judged: JudgedRun, reference: Reference | None) 
         return lambda _: without(NO_REFERENCE)
     reference.check([readouts])
     rates, before = alarm_rates(judged.table), alarm_rates(reference.table)
-    yardsticks = {each.name for each in judged.monitors if each.yardstick}
-    asked = {name: rate for name, rate in rates.items() if name not in yardsticks} or rates
+    asked = {name: rates[name] for name in _asked(judged)}
     found = drifts(judged.table, reference, asked, before, LEVEL)
     return lambda monitor: found[monitor].record if monitor in found else without("it is a yardstick")
+
+
+def _watched(readouts: Readouts, judged: JudgedRun, reference: Reference | None) -> Callable[[str], Record]:
+    """Return what tells what is known of a monitor at all moments together; nothing without a reference."""
+    if reference is None:
+        return lambda _: {}
+    asked = _asked(judged)
+    log, labels = WatchedLog(judged.table, reference, asked, LEVEL), FewLabels.of(readouts)
+
+    def told(monitor: str) -> Record:
+        if monitor not in asked:
+            return {"anytime": None}
+        hazard = None if labels is None else labels.record(monitor, LEVEL)
+        return {"anytime": log.record(monitor) | {"residual_hazard": hazard}}
+
+    return told
+
+
+def _asked(judged: JudgedRun) -> list[str]:
+    """Return the monitors to look after: no yardsticks, unless there is nothing else."""
+    yardsticks = {each.name for each in judged.monitors if each.yardstick}
+    return [name for name in judged.table.said if name not in yardsticks] or list(judged.table.said)
 
 
 def alarm_rates(table: VerdictTable, level: float = LEVEL) -> dict[str, Bounded]:

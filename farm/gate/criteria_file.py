@@ -148,6 +148,7 @@ def _about(criterion: Criterion) -> tuple[object, ...]:
         criterion.quantity,
         criterion.baseline,
         criterion.level,
+        criterion.anytime,
         None if criterion.monitors is None else frozenset(criterion.monitors),
         (selection.side, selection.each, frozenset(selection.conditions)),
     )

@@ -2,7 +2,7 @@
 
 ::
 
-    MEASURE RELATION BOUND [on SELECTION] [for MONITOR, ...] [at LEVEL %]
+    MEASURE RELATION BOUND [anytime] [on SELECTION] [for MONITOR, ...] [at LEVEL %]
     MEASURE not worse than baseline:PATH by MARGIN [on ...] [for ...] [at ...]
 """
 
@@ -15,8 +15,17 @@ from typing import Any, Literal, TypeAlias, cast
 
 from farm.errors import ExperimentError, suggestion
 from farm.gate.measures import GATED, PAIRED, Gated
-from farm.gate.scanner import KEYWORDS, RELATIONS, Scanner, exact_percent, name_words, number_words
+from farm.gate.scanner import (
+    ANYTIME,
+    KEYWORDS,
+    RELATIONS,
+    Scanner,
+    exact_percent,
+    name_words,
+    number_words,
+)
 from farm.gate.selection import EVERYTHING, Selection, read_selection
+from farm.gate.shares import refuses_anytime
 
 Relation: TypeAlias = Literal[">=", "<=", ">", "<", "not worse"]
 LEVEL = 0.95
@@ -61,6 +70,8 @@ class Criterion:
     selection: Selection = EVERYTHING
     level: float = LEVEL
     """How sure it must be that it is met."""
+    anytime: bool = False
+    """Whether its bounds hold at all moments of the stream together, whoever stops it and why."""
     place: str = field(default="criterion", compare=False)
     """Where it was written: a file, and its number there."""
 
@@ -90,6 +101,7 @@ class Criterion:
         else:
             path = name_words(self.baseline or "")
             asked = f"not worse than baseline:{path} by {number_words(self.margin or 0.0)}"
+        asked += f" {ANYTIME}" if self.anytime else ""
         on = f" on {self.selection}" if str(self.selection) else ""
         of = "" if self.monitors is None else f" for {', '.join(map(name_words, self.monitors))}"
         return f"{self.quantity} {asked}{on}{of} at {exact_percent(self.level)}"
@@ -156,10 +168,12 @@ def _read_clause(scanner: Scanner, asked: dict[str, Any], known: Gated) -> None:
     place, word = scanner.place, scanner.keyword()
     if word is None:
         raise ExperimentError(f"{place}; expected {', '.join(map(repr, KEYWORDS[:-1]))} or the end")
-    key = _OF_CLAUSE[word]
+    key = _OF_CLAUSE.get(word, word)
     if key in asked:
         raise ExperimentError(f"'{word}' stands there twice; expected it once")
-    if word == "on":
+    if word == ANYTIME:
+        asked[key] = True
+    elif word == "on":
         asked[key] = read_selection(scanner)
     elif word == "for":
         monitors = [scanner.name("a monitor")]
@@ -197,6 +211,10 @@ def _problems(criterion: Criterion) -> Iterator[str]:
     if why := gated.refuses_statistic(criterion.statistic):
         yield why
     yield from _of_bound(criterion) if criterion.baseline is None else _of_margin(criterion)
+    if criterion.anytime and (
+        why := refuses_anytime(criterion.measure, criterion.quantity, criterion.baseline)
+    ):
+        yield why
     yield from criterion.selection.problems()
     if why := gated.refuses(side):
         yield f"cannot be judged on {side}: {why}"

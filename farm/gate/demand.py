@@ -22,6 +22,48 @@ NO_NUMBER = "no number of instances would decide it, were the value the same"
 
 
 @dataclass(frozen=True)
+class Decision:
+    """That it was decided, how, and after how many instances or tracks."""
+
+    passed: bool
+    at: int
+
+    def __str__(self) -> str:
+        return "passed" if self.passed else "failed"
+
+
+@dataclass(frozen=True)
+class Moments:
+    """When bounds along a stream decided for the first time, and when tests that promise nothing would have.
+
+    Examples
+    --------
+    >>> print(Moments("instance", 2000, Decision(True, 812), Decision(False, 37)))
+    passed at instance 812 of 2,000; peeking would have failed it at instance 37
+    """
+
+    unit: Literal["instance", "track"]
+    n: int
+    decided: Decision | None
+    peeked: Decision | None
+    """What came first of tests for a fixed number of instances, repeated after each of them."""
+
+    def says(self, *, passed: bool) -> bool:
+        """Whether it was decided so."""
+        return self.decided is not None and self.decided.passed == passed
+
+    def __str__(self) -> str:
+        of_all = f"{self.unit} {{at:,}} of {self.n:,}"
+        told = []
+        if self.decided is not None:
+            told.append(f"{self.decided} at {of_all.format(at=self.decided.at)}")
+        if self.peeked is not None:
+            place = f"{self.unit} {self.peeked.at:,}" if self.decided else of_all.format(at=self.peeked.at)
+            told.append(f"peeking would have {self.peeked} it at {place}")
+        return "; ".join(told)
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What a verdict rests on: a value, and how low and how high it may be, each at the level asked for."""
 
@@ -46,6 +88,8 @@ class Evidence:
     """Which share of the variance is of a reference, that more instances do not lessen."""
     grows: bool = True
     """Whether it is known how more instances would draw the bounds near, so that a number can be told."""
+    anytime: Moments | None = None
+    """When it was decided, of bounds that hold at all moments together."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +142,13 @@ class Demand:
         worst, best = (low, high) if self.above else (high, low)
         missed = (evidence.counts or {}).get("missed", 0)
         also = f"; {missed} of {evidence.n} onsets were missed" if missed else ""
-        if worst.defined and self.meets(worst.value):
-            return "pass", None, self._decided(worst, met=True)
-        if best.defined and not self.meets(best.value):
+        met, failed = worst.defined and self.meets(worst.value), best.defined and not self.meets(best.value)
+        if (moments := evidence.anytime) is not None:
+            also = f"; {moments}" if str(moments) else ""
+            met, failed = moments.says(passed=True), moments.says(passed=False)
+        if met:
+            return "pass", None, self._decided(worst, met=True) + (also if moments else "")
+        if failed:
             return "fail", None, self._decided(best, met=False) + also
         reason = self._undecided(low, high) + also
         if not evidence.grows or (not worst.defined and evidence.trials is None):

@@ -12,6 +12,7 @@ from farm.api.arrays import IntArray
 from farm.comparing import BenchmarkSet
 from farm.comparing.sets import NO_FAULT, NO_SEVERITY
 from farm.errors import suggestion
+from farm.gate.anytime import anytime_evidence
 from farm.gate.binomial import Trials
 from farm.gate.bounds import Redrawn, redrawn
 from farm.gate.criterion import Criterion
@@ -144,6 +145,8 @@ def evidence(selected: Selected, criterion: Criterion, monitor: str, drawing: Dr
     (0.02, 0.062, 100, 'Clopper and Pearson, 2 of 100 tracks')
     """
     refuse(criterion)
+    if criterion.anytime:
+        return anytime_evidence(selected, criterion, monitor)
     match criterion.gated.kind:
         case "time":
             return time_evidence(selected, criterion, monitor, drawing.replicates, drawing.seed)

@@ -194,6 +194,7 @@ _NEEDS: Mapping[str, tuple[Need, ...]] = {
     "fpr_at_95_tpr": (*_BOTH, "scores"),
     "system_mcc": ("answers",),
     "accepted_accuracy": ("answers",),
+    "risk": ("answers",),
     "availability_cost": ("answers",),
     ACCURACY: ("answers",),
     BRIER_MEAN: ("answers", "brier", "classes"),

@@ -9,8 +9,9 @@ from decimal import Decimal
 
 from farm.errors import ExperimentError
 
-KEYWORDS = ("on", "for", "at", "by")
-"""What begins a clause; a name that is one of them stands in quotes."""
+ANYTIME = "anytime"
+KEYWORDS = (ANYTIME, "on", "for", "at", "by")
+"""What begins a clause, or is one; a name that is one of them stands in quotes."""
 RELATIONS = {">=": ">=", "<=": "<=", "≥": ">=", "≤": "<=", ">": ">", "<": "<"}
 """What may be written, and what it is."""
 

@@ -104,7 +104,8 @@ def judge_criteria(
             continue
         for one in select(population, criterion):
             selections.append((criterion, one))
-            if criterion.baseline is None and criterion.gated.kind in DRAWN:
+            drawn = criterion.gated.kind in DRAWN and not criterion.anytime
+            if criterion.baseline is None and drawn:
                 drawing.announce(one.name, [(criterion.measure, name) for name in one.sound])
     verdicts = []
     for criterion, selected in selections:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farm.api import Batch, BoolArray, IntArray
+from farm.api.arrays import NO_ANSWER
+from farm.judging.live_bounds import LiveEvidence, LiveShare
 from farm.measures.along_time import FalseAlarms, Window
 from farm.measures.delays import Delays, Outcome, Told
 from farm.measures.episodes import OUTSIDE
@@ -77,6 +79,11 @@ class Watched:
     by_alarm: Noticing = field(default_factory=Noticing)
     by_cancelling: Noticing = field(default_factory=Noticing)
     false_alarms: int = 0
+    false_alarm_rate: LiveShare = field(default_factory=LiveShare)
+    """Of ID instances outside of faults."""
+    risk: LiveShare = field(default_factory=LiveShare)
+    """Of decisions acted upon."""
+    coverage: LiveShare = field(default_factory=LiveShare)
     failure: str | None = None
 
     def false_alarms_per_1000(self, quiet: int) -> Measure:
@@ -87,7 +94,20 @@ class Watched:
         """Follow one instance, in the stream's order."""
         self.by_alarm.follow(episode, is_ood=is_ood, signal=alarm, onset=onset)
         self.by_cancelling.follow(episode, is_ood=is_ood, signal=cancelled, onset=onset)
-        self.false_alarms += alarm and episode == OUTSIDE and not is_ood
+        if episode == OUTSIDE and not is_ood:
+            self.false_alarms += alarm
+            self.false_alarm_rate.follow(alarm)
+
+    def follow_decision(self, *, decided: bool, right: bool) -> None:
+        """Follow what became of the instance's decision."""
+        self.coverage.follow(decided)
+        if decided:
+            self.risk.follow(not right)
+
+    def end_visit(self) -> None:
+        """Take in the visit that has ended."""
+        for share in (self.false_alarm_rate, self.risk, self.coverage):
+            share.end_visit()
 
 
 class Watch:
@@ -104,7 +124,9 @@ class Watch:
     def __init__(self, monitors: Sequence[str], window: int = 500) -> None:
         self.monitors = {name: Watched(name, Window(window)) for name in monitors}
         self.n = self.n_ood = self.onsets = self.quiet = 0
+        self.evidence = LiveEvidence(monitors)
         self._episode = OUTSIDE
+        self._visit: tuple[str, str] | None = None
 
     def follow(self, system: SystemUnderTest, steps: Iterator[Step]) -> Iterator[Step]:
         """Take down each step, and pass it on."""
@@ -123,18 +145,39 @@ class Watch:
         self.onsets += int(onset.sum())
         self.quiet += int(((episodes == OUTSIDE) & ~batch.is_ood).sum())
         for name, decision in step.decisions.items():
-            watched = self.monitors[name]
-            watched.window.add(batch.labels, step.observation.predicted, decision.alarms, decision.cancelled)
-            rows = zip(
-                episodes.tolist(),
-                batch.is_ood.tolist(),
+            labels, predicted = batch.labels, step.observation.predicted
+            self.monitors[name].window.add(labels, predicted, decision.alarms, decision.cancelled)
+        said = {
+            name: zip(
                 decision.alarms.tolist(),
                 decision.cancelled.tolist(),
-                onset.tolist(),
+                decision.scores.tolist(),
+                (decision.decided != NO_ANSWER).tolist(),
+                (decision.decided == batch.labels).tolist(),
                 strict=True,
             )
-            for episode, is_ood, alarm, cancelled, begins in rows:
+            for name, decision in step.decisions.items()
+        }
+        where = zip(batch.workload.tolist(), batch.track.tolist(), strict=True)
+        known = zip(where, episodes.tolist(), batch.is_ood.tolist(), onset.tolist(), strict=True)
+        for visit, episode, is_ood, begins in known:
+            if visit != self._visit:
+                self.end_visit()
+                self._visit = visit
+            scores, alarms = {}, {}
+            for name, rows in said.items():
+                alarm, cancelled, score, decided, right = next(rows)
+                watched = self.monitors[name]
                 watched.follow(episode, is_ood=is_ood, alarm=alarm, cancelled=cancelled, onset=begins)
+                watched.follow_decision(decided=decided, right=right)
+                scores[name], alarms[name] = score, alarm
+            self.evidence.follow(scores, alarms, quiet=episode == OUTSIDE and not is_ood)
+
+    def end_visit(self) -> None:
+        """Take in the visit that has ended: what follows is of another track, or nothing follows."""
+        self.evidence.end_visit()
+        for watched in self.monitors.values():
+            watched.end_visit()
 
     def _begun(self, batch: Batch) -> tuple[IntArray, BoolArray]:
         """Return each instance's episode from its first OOD instance on, and say where that is."""

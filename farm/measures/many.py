@@ -100,6 +100,12 @@ def accepted_accuracy(sums: FloatArray) -> FloatArray:
     return _ratio(right, wrong + right)
 
 
+def risk(sums: FloatArray) -> FloatArray:
+    """Share of wrong ones among the decisions acted upon."""
+    _, _, wrong, right = _columns(sums)
+    return _ratio(wrong, wrong + right)
+
+
 def safety_gain(sums: FloatArray) -> FloatArray:
     """By how much fewer of all decisions are wrong than the classifier's alone."""
     n, mistaken, wrong, _ = _columns(sums)
@@ -143,9 +149,11 @@ MANY: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 """The measures of a task by name: `farm.measures.detection` takes each of one matrix."""
 OF_DECISIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     form.__name__: form
-    for form in (coverage, accepted_accuracy, safety_gain, residual_hazard, availability_cost)
+    for form in (coverage, accepted_accuracy, risk, safety_gain, residual_hazard, availability_cost)
 }
 """The measures of decisions by name; of four sums along the last axis."""
+OF_ACCEPTED = ("accepted_accuracy", "risk")
+"""Those of them that are shares of the decisions acted upon, and so nothing where each was cancelled."""
 
 
 def _columns(matrices: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -15,7 +15,7 @@ from farm.api.arrays import NO_ANSWER, BoolArray, IntArray
 from farm.errors import DataError
 from farm.measures import oracle
 from farm.measures.detection import OVERALL, SPECIFIC, Counts
-from farm.measures.many import OF_DECISIONS
+from farm.measures.many import OF_ACCEPTED, OF_DECISIONS
 from farm.measures.measure import Measure, defined_or, ratio, undefined
 
 
@@ -223,6 +223,6 @@ class Tally:
         sums = np.array([self.n, self.overall.positive, wrong, self.right], dtype=np.float64)
         cancelled = f"each of the {self.n:,} instances was cancelled" if self.n else "no instances"
         return {
-            name: defined_or(float(form(sums)), cancelled if name == "accepted_accuracy" else "no instances")
+            name: defined_or(float(form(sums)), cancelled if name in OF_ACCEPTED else "no instances")
             for name, form in OF_DECISIONS.items()
         }

@@ -20,6 +20,10 @@ LEGEND_DRIFT = (
     "reference's, by how much (Kolmogorov-Smirnov); whole tracks are drawn anew, and p is corrected for the "
     "number of monitors."
 )
+LEGEND_ANYTIME = (
+    "evidence 1 in N, and at all moments: who looks after each instance and stops at will sees as much in at "
+    "most one of N logs whose scores have not moved, and bounds that are wrong in at most 5 % of logs."
+)
 ABREAST = 3
 """So many monitors' alarm rates stand beside each other."""
 
@@ -34,7 +38,7 @@ def alarm_sheets(records: Records, notes: Notes, *, everything: bool = False) ->
     monitors = [r for r in records if r["part"] == "all" and r["monitor"] != ORACLE]
     whole = monitors if everything else split_apart(monitors)[0]
     parts = [{r["monitor"]: r for r in part} for part in grouped(records, ("part", "by", "of"))]
-    said = tuple(r["against"]["sentence"] for r in whole if r.get("against"))
+    said = tuple(_sentences(whole))
     for start in range(0, len(whole), ABREAST):
         columns = [Column("", "instances", "", _alarms_of("n"))]
         if any(r.get("n_tracks") for r in whole):
@@ -50,6 +54,18 @@ def alarm_sheets(records: Records, notes: Notes, *, everything: bool = False) ->
         )
         sheet = Sheet(title(whole[0]), subtitle(whole[0]), tuple(columns), tuple(rows), corner="")
         yield replace(sheet, said=said) if not start else sheet
+
+
+def _sentences(whole: Records) -> Iterator[str]:
+    """Say what became of scores and alarms against a reference, and what is known at all moments together."""
+    yield from (r["against"]["sentence"] for r in whole if r.get("against"))
+    watched = [r["anytime"] for r in whole if r.get("anytime")]
+    yield from (each["sentence"] for each in watched)
+    if watched and (together := watched[0]["together"]) and together["sentence"]:
+        yield together["sentence"]
+    hazards = [each["residual_hazard"] for each in watched if each["residual_hazard"]]
+    yield from (each["sentence"] for each in hazards)
+    yield from dict.fromkeys(each["assumption"] for each in hazards)
 
 
 def _part_words(record: Mapping[str, Any]) -> str:

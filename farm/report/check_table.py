@@ -72,7 +72,9 @@ def _renderable(checked: Checked, width: int) -> RenderableType:
     for criterion, group in _by_criterion(checked.judged).items():
         pieces += [Text(criterion, style="bold")]
         pieces += [_row(cells(one), shown, sizes, _STYLES[one.verdict]) for one in group]
-        pieces += [_indented(words.sentence(one)) for one in group if one.verdict != "pass"]
+        pieces += [
+            _indented(words.sentence(one)) for one in group if one.verdict != "pass" or one.evidence.anytime
+        ]
         pieces += [
             _indented(f"passed, but {note}") for note in dict.fromkeys(one.note for one in group) if note
         ]
@@ -166,6 +168,7 @@ def _record(judged: CriterionVerdict) -> dict[str, Any]:
         "sets": list(evidence.sets),
         "method": evidence.method,
         "counts": None if evidence.counts is None else dict(evidence.counts),
+        **({} if evidence.anytime is None else {"anytime": asdict(evidence.anytime)}),
         "needed": judged.needed,
         "power": judged.power,
         "reason": judged.reason,

@@ -140,6 +140,8 @@ def evidence_lines(judged: CriterionVerdict) -> Iterator[str]:
         yield f"benchmark sets: {plain(listed(evidence.sets))}"
     if evidence.counts:
         yield f"counts: {', '.join(f'{name} {count:,}' for name, count in evidence.counts.items())}"
+    if evidence.anytime and str(evidence.anytime):
+        yield f"moments: {evidence.anytime}"
     if evidence.method:
         yield f"bounds: {plain(evidence.method)}"
 

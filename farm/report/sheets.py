@@ -12,7 +12,7 @@ from farm.measures.certainty import BRIER_MEAN, BRIER_SUM, CONFIDENCE_AUROC
 from farm.measures.delays import SHORT_WORDS, Outcome
 from farm.measures.oracle import ORACLE
 from farm.measures.probability_sums import CLASSIFIER_ECE, CLASSIFIER_NLL
-from farm.report.alarm_sheets import LEGEND_DRIFT, alarm_legend, alarm_sheets
+from farm.report.alarm_sheets import LEGEND_ANYTIME, LEGEND_DRIFT, alarm_legend, alarm_sheets
 from farm.report.cells import (
     DASH,
     Notes,
@@ -177,6 +177,7 @@ def sheets(records: Records, *, everything: bool = False) -> Sheets:
         *([f"interval: 95 %, {WORDS[units]}."] if judged and everything and units else []),
         *([alarm_legend(records)] if counted else []),
         *([LEGEND_DRIFT] if any(record.get("against") for record in records) else []),
+        *([LEGEND_ANYTIME] if any(record.get("anytime") for record in records) else []),
         *([LEGEND_TIME if everything else SHORT_LEGEND_TIME] if timed else []),
         *([LEGEND_FALLBACK if everything else SHORT_LEGEND_FALLBACK] if fallen_back else []),
         *([LEGEND_ORACLE] if oracle and everything else []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Sized
 
 LISTED = 6
@@ -47,6 +48,22 @@ def percent_words(share: float) -> str:
     if 0.99 < share < 1:
         return "more than 99 %"
     return f"{100 * share:.0f} %"
+
+
+def one_in_words(log_e: float) -> str:
+    """Write evidence, given as a natural logarithm, as the chance of as much where nothing is amiss.
+
+    Examples
+    --------
+    >>> [one_in_words(each) for each in (-2.0, 0.9, 4.61, 13.0, 230.3)]
+    ['none', '1 in 2.5', '1 in 100', '1 in 440,000', '1 in 10^100']
+    """
+    if log_e <= 0:
+        return "none"
+    digits = 1 - math.floor(log_e / math.log(10))
+    if digits < -4:
+        return f"1 in 10^{1 - digits}"
+    return f"1 in {round(math.exp(log_e), digits):,.{max(digits, 0)}f}"
 
 
 def listed(names: Sequence[str]) -> str:

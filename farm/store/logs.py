@@ -24,8 +24,13 @@ from farm.store.parquet_table import table_of
 
 SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("predicted", "alarm")
+LABEL_CHANCE = "label_chance"
+"""The chance with which an instance was chosen to be labelled, where not all were."""
+LEAST_CHANCE = 1e-4
+"""One that is chosen less often would count for more than all others together."""
 OPTIONAL = (
     "label",
+    LABEL_CHANCE,
     "is_ood",
     "id",
     "track",
@@ -48,6 +53,7 @@ OPTIONAL = (
 )
 _TYPES = {
     **dict.fromkeys(("score", "severity", "monitor_time_us", "classifier_time_us"), pa.float64()),
+    LABEL_CHANCE: pa.float64(),
     **dict.fromkeys(("confidence", "label_probability", "brier"), pa.float64()),
     **dict.fromkeys((name for name in OF_BOXES if name != BOX_LOST), pa.float64()),
     "id": pa.string(),
@@ -68,7 +74,17 @@ CONDITION = "condition {}"
 """What a column of instances is called that tells a condition, such as the weather."""
 _ABSENT = -2
 """Stands for a class that is missing."""
-_SAME = ("label", "predicted", "is_ood", "category", "faultload", "severity", "track", *OF_BOXES)
+_SAME = (
+    "label",
+    LABEL_CHANCE,
+    "predicted",
+    "is_ood",
+    "category",
+    "faultload",
+    "severity",
+    "track",
+    *OF_BOXES,
+)
 """What rows of several monitors about one instance have to agree on."""
 
 
@@ -161,6 +177,7 @@ def _columns(table: CsvTable, conditions: Sequence[str]) -> dict[str, Any]:
         "confidence": (-np.inf, np.inf),
         "label_probability": (0.0, 1.0),
         "brier": (0.0, MOST_BRIER),
+        LABEL_CHANCE: (LEAST_CHANCE, 1.0),
         "severity": (-np.inf, np.inf),
         "classifier_time_us": (0.0, np.inf),
         **lowest_of_box(table),
@@ -186,6 +203,7 @@ def _instances(
         "label": pd.arrays.IntegerArray(label.astype(np.int64), label == _ABSENT),
         "predicted": own["predicted"].astype(np.int64),
         **{name: own.get(name, np.nan) for name in ("confidence", "label_probability", "brier")},
+        **({LABEL_CHANCE: own[LABEL_CHANCE]} if LABEL_CHANCE in own else {}),
         "is_ood": pd.arrays.BooleanArray(is_ood == 1, is_ood < 0),
         "severity": own.get("severity", np.nan),
         "classifier_time_us": own.get("classifier_time_us", np.nan),

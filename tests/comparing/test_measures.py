@@ -9,7 +9,7 @@ from tests.wording import refused
 
 LOWER = {
     *("overall.error", "overall.fpr", "overall.fnr", "specific.error", "specific.fpr", "specific.fnr"),
-    *("fpr_at_95_tpr", "residual_hazard", "availability_cost", "alarm_rate"),
+    *("fpr_at_95_tpr", "residual_hazard", "availability_cost", "alarm_rate", "risk"),
 }
 
 

@@ -140,6 +140,7 @@ def test_what_differs_in_more_than_its_bound_is_fine():
         "specific.fpr <= 0.1",
         "specific.fpr <= 0.1 on id at 99 %",
         "specific.fpr <= 0.02 on id for oob",
+        "specific.fpr <= 0.02 anytime on id",
         "specific.fpr <= 0.1 on id category:noise",
         "specific.fpr not worse than baseline:a by 0.1 on id",
         "specific.fpr not worse than baseline:b by 0.2 on id",

@@ -8,8 +8,9 @@ from farm.comparing import MEASURES
 from farm.comparing.measures import OF_CLASSIFIER
 from farm.errors import ExperimentError
 from farm.gate.criterion import Criterion, Defaults, parse_criterion
-from farm.gate.measures import GATED, REPORTED
+from farm.gate.measures import GATED, OF_RUNS, REPORTED
 from farm.gate.selection import Condition, Selection
+from farm.gate.shares import is_share_of_each
 from tests.wording import refused, same_text
 
 
@@ -101,6 +102,15 @@ class TestWhatCanBeSaid:
         found = parse_criterion('overall.mcc >= 0.4 at 99.5% for oob, "my own",odin on id')
         assert (found.monitors, found.level) == (("oob", "my own", "odin"), 0.995)
         assert found.selection == Selection("id")
+
+    @pytest.mark.parametrize(
+        "text", ["risk <= 0.02 anytime on id at 99 %", "risk <= 2 % on id at 99 % anytime"]
+    )
+    def test_at_any_time(self, text):
+        found = parse_criterion(text)
+        assert (found.anytime, found.selection, found.level) == (True, Selection("id"), 0.99)
+        assert str(found) == "risk <= 0.02 anytime on id at 99 %"
+        assert found != parse_criterion("risk <= 0.02 on id at 99 %")
 
     def test_clauses_in_any_order(self):
         said = ["on category:noise", "for oob, odin", "at 99 %"]
@@ -199,10 +209,10 @@ class TestWhatMakesNoSense:
             ("overall.mcc >= 1e999", "the bound is '1e999'; expected a finite number"),
             ("overall.mcc >= 40 %", "the bound is '40 %'; expected a number that is not in per cent"),
             ("monitor_time_us.p99 <= 5 %", "the bound is '5 %'; expected a number that is not in per cent"),
-            ("overall.mcc >= 0.4 fo oob", "'fo' after '0.4'; expected 'on', 'for', 'at' or the end"),
+            ("overall.mcc >= 0.4 fo oob", "'fo' after '0.4'; expected 'anytime', 'on', 'for', 'at' or"),
             ("overall.mcc >= 0.4 for", "it ends after 'for'; expected a monitor"),
             ("overall.mcc >= 0.4 for oob,", "it ends after ','; expected a monitor"),
-            ("overall.mcc >= 0.4 for oob odin", "'odin' after 'oob'; expected 'on', 'for', 'at' or the end"),
+            ("overall.mcc >= 0.4 for oob odin", "'odin' after 'oob'; expected 'anytime', 'on', 'for', 'at'"),
             ("overall.mcc >= 0.4 for oob, oob", "monitor 'oob' is named twice; expected it once"),
             ("overall.mcc >= 0.4 at", "it ends after 'at'; expected the level, a number"),
             ("overall.mcc >= 0.4 at 99", "the level is 99; expected at least 50 % and less than 100 %"),
@@ -389,6 +399,21 @@ class TestWhatMakesNoSense:
     def test_baselines(self, text, told):
         assert problem(text).startswith(told)
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "coverage not worse than baseline:a by 0.1 anytime",
+            "monitor_time_us.p99 <= 3 anytime",
+            "overall.mcc >= 0.4 anytime",
+            "safety_gain >= 0.1 anytime",
+            "missed_onsets <= 0.1 anytime",
+            "scenario.coverage >= 0.9 anytime",
+            "coverage >= 0.9 anytime anytime",
+        ],
+    )
+    def test_what_cannot_be_bounded_at_any_time(self, text):
+        same_text(problem(text))
+
     def test_what_is_not_of_monitors(self):
         same_text(problem("classifier_time_us.p99 <= 3 for oob"))
 
@@ -503,6 +528,7 @@ def criteria(draw):
     if known.kind in ("rate", "mcc", "f1") and known.of_monitors and draw(st.booleans()):
         return Criterion(relation="not worse", baseline=draw(NAMES), margin=abs(draw(inside)), **made)
     relation = draw(st.sampled_from([">=", ">"] if known.higher_is_better else ["<=", "<"]))
+    made["anytime"] = known.name in OF_RUNS and is_share_of_each(known.name) and draw(st.booleans())
     return Criterion(relation=relation, bound=draw(inside), **made)
 
 
@@ -518,6 +544,7 @@ WORDS = st.sampled_from(
     [
         *("overall.mcc", "specific.fpr", "monitor_time_us.p99", "detection_delay", "not worse than", "by"),
         *(">=", "<=", "≤", "=", "0.4", "5 %", "-1", "1e-3", "on", "for", "at", "each", "id", "ood", ","),
+        "anytime",
         *(
             "scenario_coverage",
             "part:",

@@ -277,6 +277,8 @@ def test_a_log_without_boxes_has_no_columns_of_them(log):
         "predicted,alarm,timestamp\n1,1,5\n1,1,2026-11-19\n",
         "predicted,alarm,timestamp\n1,1,2026-11-19\n1,1,noon\n",
         "predicted,alarm,monitor,track\n1,1,a,x\n1,1,b,y\n",
+        "predicted,alarm,label_chance\n0,1,0.2\n0,1,0\n",
+        "id,predicted,alarm,monitor,label_chance\nx,0,1,a,0.5\nx,0,1,b,0.2\n",
     ],
 )
 def test_mistakes_name_the_line_the_column_the_value_and_what_was_expected(log, content):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from farm.api.arrays import FloatArray
+from farm.api.arrays import FloatArray, IntArray
 from farm.api.component import check_number
 from farm.errors import DataError
 from farm.statistics.anytime.betting import BettingSequence
 from farm.statistics.anytime.sequence import checked, running
+from farm.statistics.anytime.tracks import by_track
 
 
 class PredictionPowered:
@@ -80,7 +81,9 @@ class PredictionPowered:
         """Whether the bounds have passed each other: no single mean goes with all values."""
         return self._sequence.moved
 
-    def add(self, proxy: FloatArray, label: FloatArray, chance: FloatArray) -> None:
+    def add(
+        self, proxy: FloatArray, label: FloatArray, chance: FloatArray, track: IntArray | None = None
+    ) -> None:
         """Take the next instances, in order.
 
         Parameters
@@ -91,6 +94,8 @@ class PredictionPowered:
             The value itself, from 0 to 1; NaN where it was not asked for.
         chance
             With which chance it would be asked for.
+        track
+            Instances of one track count as one, their mean; each track with all of its instances.
         """
         label = np.asarray(label, dtype=np.float64)
         if not len(proxy) == len(label) == len(chance):
@@ -102,7 +107,8 @@ class PredictionPowered:
         value = checked(np.where(asked, label, 0.0), 0.0, 1.0, self.n)
         shares = self._shares(proxy, value, chance, asked)
         mistake = np.where(asked, value - shares * proxy, 0.0)
-        self._sequence.add(shares * proxy + mistake / chance)
+        each = shares * proxy + mistake / chance
+        self._sequence.add(each if track is None else by_track(each, track))
         self._labelled += int(asked.sum())
 
     def _shares(

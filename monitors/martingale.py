@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from farm.api import JSON, FloatArray, Observation
+from farm.api import JSON, FitData, FloatArray, Observation, State
 from farm.api.changes import (
     ChangeDetector,
     Conformal,
@@ -55,6 +55,7 @@ class MartingaleChart(ScoreChart):
 
     reference = "Vovk et al.: Retrain or not retrain: conformal test martingales, COPA 2021"
     fewest = 4
+    _held: float
     statistic = "log gain of bets on the scores"
 
     def __init__(
@@ -70,6 +71,14 @@ class MartingaleChart(ScoreChart):
         super().__init__(of=of, run_length=None, limit=limit, restart=restart)
         self._given_length = run_length
         self._tracks: OrderedDict[str, None] = OrderedDict()
+
+    def _fit(self, data: FitData) -> State:
+        state = super()._fit(data)
+        return {**state, "seen_in_fit": np.array(any(one._saw_validation for one in self._members))}
+
+    def _load(self, state: State) -> None:
+        super()._load(state)
+        self._seen_in_fit = bool(state["seen_in_fit"])
 
     def _counted(self, units: Units) -> Units:
         return units.firsts()
@@ -106,4 +115,9 @@ class MartingaleChart(ScoreChart):
         promise: dict[str, JSON] = {"run_length": self._given_length}
         if self._given_length is None:
             promise = {"chance": math.exp(-self._limit)}
+        if self._seen_in_fit:
+            promise["warning"] = (
+                f"'{self._members[0].name}' looked at the validation data in its fit, so that they are not "
+                "exchangeable with working data: the promise may not hold"
+            )
         return {**super().notes(), **promise}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from farm.api import Policy, check_number, generator
+from farm.api import check_number
 from farm.api.changes import (
     Adwin,
     ChangeDetector,
@@ -16,7 +16,6 @@ from farm.api.changes import (
     PageHinkley,
     check_run_length,
     limit_of_run_length,
-    promised,
 )
 from farm.errors import ParameterError
 from farm.run.policies import Remembering
@@ -26,26 +25,10 @@ RUN_LENGTH = 1000.0
 
 
 class ChangePolicy(Remembering):
-    """Cancels while a statistic of the stream is above its limit. A subclass hands in the detector.
+    """Base of those that cancel while a statistic is above its limit. A subclass hands in the detector.
 
-    Parameters
-    ----------
-    rate
-        It follows alarms, of which this is the share while all is well. 0.05 where neither this nor `margins`
-        is set.
-    margins
-        It follows by how much scores lie above the threshold instead; these are their `mean` and `sd` while
-        all is well, in units of the score. Then a `limit` must be set.
-    run_length
-        How many instances come on average between two false alarms, where alarms come singly at that rate; it
-        sets the limit. 1,000 where neither is set.
-    limit
-        What the statistic must exceed instead.
-    restart
-        Whether it begins anew after each instance that it cancels.
-    within
-        `stream`: one memory for all instances. `track`: it begins anew where an instance is of another track
-        than the one before, or of none.
+    It follows alarms, or margins, in standard deviations from their mean while all is well. The limit of a
+    run length takes alarms to come singly, at their rate.
     """
 
     def __init__(
@@ -60,11 +43,10 @@ class ChangePolicy(Remembering):
         within: str,
     ) -> None:
         super().__init__(within=within)
-        alone = [("rate", rate, "margins", margins), ("run_length", run_length, "limit", limit)]
-        alone.append(("run_length", run_length, "margins", margins))
-        for name, value, other, given in alone:
-            if value is not None and given is not None:
-                raise ParameterError(f"{name} is {value!r} and {other} is {given!r}; expected one of them")
+        said = {"rate": rate, "margins": margins, "run_length": run_length, "limit": limit}
+        for one, other in (("rate", "margins"), ("run_length", "limit"), ("run_length", "margins")):
+            if said[one] is not None and said[other] is not None:
+                raise ParameterError(f"{one} is {said[one]!r} and {other} is {said[other]!r}; expected one")
         self._of_margins = margins is not None
         if margins is None:
             self._mean = RATE if rate is None else rate
@@ -117,8 +99,18 @@ class CusumPolicy(ChangePolicy):
     ----------
     shift
         The rise of the mean that is to be seen soonest, in standard deviations.
-    rate, margins, run_length, limit, restart, within
-        As of every `ChangePolicy`.
+    rate
+        The share of alarms while all is well. 0.05 where neither this nor `margins` is set.
+    margins
+        To follow score minus threshold instead: its `mean` and `sd` while all is well. Set a `limit`, too.
+    run_length
+        Instances between two false alarms, on average, where alarms come singly. 1,000 where not set.
+    limit
+        What the statistic must exceed instead.
+    restart
+        Whether it begins anew after each instance that it cancels.
+    within
+        Whether it remembers the whole `stream`, or begins anew with each `track`.
 
     Examples
     --------
@@ -158,8 +150,18 @@ class EwmaPolicy(ChangePolicy):
         Of the newest.
     variance
         `exact`: in units of the average's standard deviation after so many. `steady`: after many.
-    rate, margins, run_length, limit, restart, within
-        As of every `ChangePolicy`.
+    rate
+        The share of alarms while all is well. 0.05 where neither this nor `margins` is set.
+    margins
+        To follow score minus threshold instead: its `mean` and `sd` while all is well. Set a `limit`, too.
+    run_length
+        Instances between two false alarms, on average, where alarms come singly. 1,000 where not set.
+    limit
+        What the statistic must exceed instead.
+    restart
+        Whether it begins anew after each instance that it cancels.
+    within
+        Whether it remembers the whole `stream`, or begins anew with each `track`.
 
     Examples
     --------
@@ -202,8 +204,18 @@ class PageHinkleyPolicy(ChangePolicy):
         What remains of the sum from one instance to the next.
     fewest
         Before so many instances it never cancels.
-    rate, margins, run_length, limit, restart, within
-        As of every `ChangePolicy`.
+    rate
+        The share of alarms while all is well. 0.05 where neither this nor `margins` is set.
+    margins
+        To follow score minus threshold instead: its `mean` and `sd` while all is well. Set a `limit`, too.
+    run_length
+        Instances between two false alarms, on average, where alarms come singly. 1,000 where not set.
+    limit
+        What the statistic must exceed instead.
+    restart
+        Whether it begins anew after each instance that it cancels.
+    within
+        Whether it remembers the whole `stream`, or begins anew with each `track`.
 
     Examples
     --------
@@ -245,8 +257,18 @@ class AdwinPolicy(ChangePolicy):
         At which the window is shortened; at a `limit` of log(1/delta) it then cancels.
     clock
         It looks at each so many-th instance; until the next look it stays as it is.
-    rate, margins, run_length, limit, restart, within
-        As of every `ChangePolicy`.
+    rate
+        The share of alarms while all is well. 0.05 where neither this nor `margins` is set.
+    margins
+        To follow score minus threshold instead: its `mean` and `sd` while all is well. Set a `limit`, too.
+    run_length
+        Instances between two false alarms, on average, where alarms come singly. 1,000 where not set.
+    limit
+        What the statistic must exceed instead.
+    restart
+        Whether it begins anew after each instance that it cancels.
+    within
+        Whether it remembers the whole `stream`, or begins anew with each `track`.
 
     Examples
     --------
@@ -276,61 +298,3 @@ class AdwinPolicy(ChangePolicy):
             restart=restart,
             within=within,
         )
-
-
-class MartingalePolicy(Policy):
-    """Cancels while alarms are too many to have come by chance, with a promise of how seldom that is wrong.
-
-    It bets on each instance that stands alone, and on the first of each track, that alarms are more than
-    `rate`. The promise holds as long as these alarm independently of one another, and no more often.
-
-    Parameters
-    ----------
-    rate
-        The share of alarms while all is well.
-    chance
-        That it *ever* cancels is at most as likely as this (Ville). 0.01 where neither is set.
-    run_length
-        Or at least so many bets come on average before it cancels (Shiryaev and Roberts).
-    restart
-        Whether it begins anew after each instance that it cancels.
-
-    Examples
-    --------
-    >>> policy = MartingalePolicy(rate=0.05, chance=0.1)
-    >>> [policy._cancels(alarm, 0.0, None) for alarm in (False, True, True, True, True)]
-    [False, False, False, True, True]
-    """
-
-    def __init__(
-        self,
-        *,
-        rate: float = RATE,
-        chance: float | None = None,
-        run_length: float | None = None,
-        restart: bool = False,
-    ) -> None:
-        check_number("rate", rate, above=0, high=0.5)
-        self._betting, self._limit = promised(chance, run_length)
-        self._rate, self._restart = rate, restart
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget what came before in the stream."""
-        self._betting.forget()
-        self._lots = generator(0, "lots of alarms")
-        self._track: str | None = None
-        self._held = 0.0
-
-    def _cancels(self, alarm: bool, margin: float, track: str | None) -> bool:
-        del margin
-        if track is None or track != self._track:
-            lot = self._lots.random()
-            p = self._rate * (1 - lot) if alarm else self._rate + (1 - self._rate) * lot
-            self._held = self._betting.follow(p)
-        self._track = track
-        cancels = self._held > self._limit
-        if cancels and self._restart:
-            self._betting.restart()
-            self._held = 0.0
-        return cancels

@@ -286,6 +286,16 @@ def test_after_a_restart_the_rest_of_the_track_is_quiet() -> None:
     assert score[alarms + 1].tolist() == pytest.approx([math.log(0.1)] * len(alarms))
 
 
+def test_it_warns_where_what_it_watches_learned_from_validation_data() -> None:
+    quiet = seen(normal(60, 0))
+    assert "warning" not in fitted("martingale", quiet).notes()
+    fusion = {"name": "fusion", "members": [f"{HERE}:Pixel", "max-softmax"]}
+    learned = fitted("martingale", quiet, of=fusion)
+    same_text(learned.notes()["warning"])
+    again = made("martingale", of=fusion).restore(learned.state, COIN)
+    assert again.notes() == learned.notes()
+
+
 def test_a_run_length_is_promised_by_shiryaev_and_roberts() -> None:
     monitor = fitted("martingale", seen(normal(100, 0)), run_length=50, restart=True)
     assert float(monitor.state["limit"]) == pytest.approx(math.log(51))

@@ -10,7 +10,8 @@ import pytest
 from farm import registry
 from farm.api.changes import Cusum
 from farm.errors import ParameterError
-from farm.run.change_policies import AdwinPolicy, CusumPolicy, EwmaPolicy, MartingalePolicy, PageHinkleyPolicy
+from farm.run.change_policies import AdwinPolicy, CusumPolicy, EwmaPolicy, PageHinkleyPolicy
+from farm.run.martingale_policy import MartingalePolicy
 from tests.wording import refused
 
 SIMPLE = [

@@ -34,6 +34,8 @@ class Betting(ChangeDetector[float]):
     conformal test martingales for change-point detection", COPA 2021.
     """
 
+    _log: float
+
     def __init__(self, *, direction: str = "up") -> None:
         self._bet = MixtureBet(direction=direction)
         self.forget()

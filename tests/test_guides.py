@@ -9,11 +9,13 @@ import pytest
 import yaml
 
 from farm import registry
-from farm.cli import _parser
+from farm.api.guarantees import GUARANTEES as GUARANTEES_KNOWN
+from farm.cli import _parser, main
 from farm.config.experiment import parse_experiment
 from farm.config.files import EXPERIMENTS
 from farm.config.scenario_domain import parse_domain
 from farm.config.severity_matrix import load_severities, parse_severities
+from farm.config.specs import CalibrationSpec
 from farm.gate.criteria_file import parse_criteria
 from farm.measures.cost import Costs
 from farm.protocols.dependability.spec import Dependability
@@ -27,6 +29,7 @@ from tests.wording import same_text
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 CI = (GUIDES / "continuous-integration.md").read_text(encoding="utf-8")
 FIRST = (GUIDES / "first-look.md").read_text(encoding="utf-8")
+GUARANTEES = (GUIDES / "guarantees.md").read_text(encoding="utf-8")
 CROPS = (GUIDES / "crops.md").read_text(encoding="utf-8")
 LOGS = (GUIDES / "logs.md").read_text(encoding="utf-8")
 SCENARIOS = (GUIDES / "scenarios.md").read_text(encoding="utf-8")
@@ -102,6 +105,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         (LOGS, {"judge", "check", "plan", "inspect"}),
         (ROBUSTNESS, {"run", "check"}),
         (DEPENDABILITY, {"run", "check", "judge"}),
+        (GUARANTEES, {"plan", "run", "compare", "check", "stream", "judge"}),
         (STREAM_MONITORS, {"inspect", "compare"}),
         (SYSTEMS, {"compare", "inspect"}),
         (TUNING, {"tune"}),
@@ -113,6 +117,7 @@ def test_the_jobs_run_and_check(name: str) -> None:
         "logs",
         "robustness",
         "dependability",
+        "guarantees",
         "stream monitors",
         "systems",
         "tuning",
@@ -182,6 +187,19 @@ def test_the_stream_monitors_are_some_and_so_are_the_policies() -> None:
     margins = yaml.safe_load(re.search(r"`(margins: [^`]*)`", STREAM_MONITORS)[1])
     for name in told - {"martingale", "drift-mmd"}:
         assert registry.policy(name, **margins, limit=5.0).limit == 5.0
+
+
+def test_promises_are_rules_that_experiments_take(capsys) -> None:
+    (block,) = blocks(GUARANTEES, "yaml")
+    experiment = parse_experiment(yaml.safe_load(block), "guide")
+    methods = [experiment.calibration.method, experiment.monitors[-1].calibration.method]
+    assert methods == ["bounded", "risk"]
+    told = re.findall(r"^\| `(\{method: [^`]*)` \|", GUARANTEES, flags=re.MULTILINE)
+    rules = [CalibrationSpec.model_validate(yaml.safe_load(one)).rule() for one in told]
+    assert [rule.method for rule in rules] == list(GUARANTEES_KNOWN)
+    for asked in commands(GUARANTEES)[:2]:
+        assert main(asked) == 0
+    assert " ".join(capsys.readouterr().out.split()).endswith(" ".join(blocks(GUARANTEES, "")[1].split()))
 
 
 def test_the_gate_for_logs_is_one() -> None:

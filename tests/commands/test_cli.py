@@ -332,7 +332,8 @@ def test_policies_are_listed_and_described_like_everything_else(capsys) -> None:
     assert "farm.run.policies:MOutOfN" in capsys.readouterr().out
     assert main(["list", "--format", "json"]) == 0
     listed = [r["name"] for r in json.loads(capsys.readouterr().out) if r["kind"] == "policy"]
-    assert listed == ["cancel", "hysteresis", "latching", "m-of-n"]
+    charts = ["adwin", "cusum", "ewma", "martingale", "page-hinkley"]
+    assert listed == sorted(["cancel", "hysteresis", "latching", "m-of-n", *charts])
     for kind in ("policy", "policies"):
         assert main(["describe", kind, "m-of-n"]) == 0
         told = capsys.readouterr().out

@@ -354,7 +354,7 @@ PROTOCOLS = (
     *("robustness", "robustness-btsc", "robustness-small"),
     *("dependability", "uncertainty", "uncertainty-seeds", "uncertainty-small"),
 )
-CAMPAIGNS = ("benchmark-small", "oob-strict", *PROTOCOLS)
+CAMPAIGNS = ("benchmark-small", "guarantees", "oob-strict", *PROTOCOLS)
 SINGLE = sorted(path for path in EXPERIMENTS.glob("*.yaml") if path.stem not in CAMPAIGNS)
 """The shipped experiments that are no campaigns; protocols have tests in tests/protocols."""
 

@@ -477,10 +477,10 @@ def test_every_piece_of_an_experiment_is_one() -> None:
         if key in KINDS and "name" in said[key]:
             assert ComponentSpec.model_validate(said[key]).make(KINDS[key]).name
     monitors = [yaml.safe_load(one) for one in re.findall(r"`(\{name: [^`]*\})`", README)]
-    assert {one["name"] for one in monitors} == {"vote", "fusion", "pytorch-ood", "callable"}
+    assert {one["name"] for one in monitors} == {"cusum", "vote", "fusion", "pytorch-ood", "callable"}
     parse_experiment(
         values | {"monitors": [{**one, "as": f"m{i}"} for i, one in enumerate(monitors)]}, "README"
     )
     for one in monitors:
-        if one["name"] in ("vote", "fusion"):
+        if one["name"] in ("cusum", "vote", "fusion"):
             assert registry.make("monitor", one["name"], {k: v for k, v in one.items() if k != "name"})

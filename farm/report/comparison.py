@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 import pandas as pd
 from rich.console import Group, RenderableType
@@ -13,15 +10,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from farm.comparing import Comparison, Conclusion, Section, Standing
+from farm.comparing import Comparison, Conclusion, Section
 from farm.comparing.along_time import FALSE_ALARMS, drawn_of
-from farm.comparing.frames import friedman_numbers, rank_pairs, ranked, stream_pairs
+from farm.comparing.frames import ranked
 from farm.comparing.measures import Measured
 from farm.errors import ParameterError, suggestion
 from farm.gate.answer import Answer
 from farm.judging.inspection import Look
-from farm.measures import Measure
 from farm.report.cells import DASH, markup_free, number
+from farm.report.comparison_records import standing_record, to_json
 from farm.report.frames import look_of, render_frame
 from farm.report.guarantees import below, entries, guarantee_looks
 from farm.report.latex import BOOKTABS, escape, with_minus
@@ -29,7 +26,7 @@ from farm.report.looks import embedded, look_tables, render_looks
 from farm.report.output import Styled
 from farm.report.ranks import rank_look
 from farm.report.terminal import printed, sentences
-from farm.statistics.table import Cell, Undefined
+from farm.statistics.table import Undefined
 from farm.statistics.wording import p_cell
 
 HEADINGS = ("", "monitor", "value", "interval", "p")
@@ -262,100 +259,9 @@ def _latex(comparison: Comparison, told: Sequence[str]) -> str:
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def to_json(comparison: Comparison, answer: Sequence[Answer] = ()) -> str:
-    """Write everything; what is undefined is null, and `undefined` says why."""
-    record = {"answer": [asdict(each) for each in answer], **to_records(comparison)}
-    return json.dumps(record, indent=2, allow_nan=False) + "\n"
-
-
-def to_records(comparison: Comparison) -> dict[str, Any]:
-    """Return everything as JSON."""
-    return {
-        "measure": comparison.measure.name,
-        "higher_is_better": comparison.measure.higher_is_better,
-        "by": comparison.by,
-        "alpha": comparison.alpha,
-        "undefined": comparison.undefined,
-        "replicates": comparison.replicates,
-        "seed": comparison.seed,
-        "control": comparison.control,
-        "sets": [
-            {
-                "name": one.name,
-                **{name: getattr(one, name) for name in _OF_A_SET},
-                "runs": len(one.records),
-                "values": {m: _value(one.cell(comparison.measure, m)) for m in comparison.monitors},
-            }
-            for one in comparison.sets
-        ],
-        "sections": [
-            {
-                "name": one.name,
-                "sets": list(one.sets),
-                "streams": one.n_streams,
-                "n": one.n,
-                "tracks": one.n_groups,
-                "replicates": None if one.resolution is None else one.resolution.replicates,
-                "notes": list(one.notes),
-                "monitors": [_standing(standing) for standing in one.standings],
-                "control": one.control,
-                "pairs": [_pair(pair) for pair in stream_pairs(one)],
-            }
-            for one in comparison.sections
-        ],
-        "conclusions": [_conclusion(one) for one in comparison.conclusions],
-        **({"guarantees": entries(comparison.promises)} if comparison.promises else {}),
-        "notes": list(comparison.notes),
-    }
-
-
-_OF_A_SET = ("workload", "classifier", "faultload", "category", "severity")
-
-
-def _value(cell: Cell) -> float | None:
-    return cell.json if isinstance(cell, Measure) else None
-
-
-def _standing(standing: Standing) -> dict[str, Any]:
-    measures = {name: getattr(standing, name) for name in ("value", "low", "high", "p")}
-    return {
-        "monitor": standing.monitor,
-        **{name: measure.json for name, measure in measures.items()},
-        "like_best": standing.like_best,
-        "like_control": standing.like_control,
-        "gap": standing.gap,
-        "undefined": {name: m.reason for name, m in measures.items() if not m.defined},
-    }
-
-
-def _pair(pair: dict[str, Any]) -> dict[str, Any]:
-    """Return a pair as JSON has it: what a smaller p takes by its name, such as `{"sets": 7}`."""
-    needed, needed_of = pair.pop("needed"), pair.pop("needed_of")
-    return {**pair, "needed": None if needed is None else {needed_of: needed}}
-
-
-def _conclusion(one: Conclusion) -> dict[str, Any]:
-    found: dict[str, Any] = {"category": one.category, "sentence": one.sentence}
-    notes = {"left_out": list(one.left_out), "counts_as_0": list(one.zeroed)}
-    notes |= {"practical": list(one.practical)}
-    if isinstance(one.ranks, Undefined):
-        return found | {"ranks": None, "why_no_ranks": one.ranks.reason} | notes
-    ranks = one.ranks
-    return found | {
-        "n_sets": ranks.n_sets,
-        "a_set_is": ranks.a_set_is,
-        "ranks": dict(zip(ranks.monitors, ranks.mean_ranks, strict=True)),
-        "critical_difference": ranks.critical_difference,
-        "friedman": friedman_numbers(ranks.friedman),
-        "tests": list(ranks.tests),
-        "pairs": [_pair(pair) for pair in rank_pairs(ranks)],
-        **notes,
-    }
-
-
 def _with_reasons(comparison: Comparison) -> pd.DataFrame:
     """Return the values, and why what is undefined is so."""
-    reasons = [_standing(each)["undefined"] for one in comparison.sections for each in one.standings]
+    reasons = [standing_record(each)["undefined"] for one in comparison.sections for each in one.standings]
     return comparison.values.assign(why=["; ".join(dict.fromkeys(own.values())) for own in reasons])
 
 

@@ -8,7 +8,7 @@ import pytest
 import farm
 from farm.comparing import compare_runs
 from farm.comparing.frames import TEXTS
-from farm.report.comparison import to_records
+from farm.report.comparison_records import to_records
 from tests.comparing.made_runs import FOG, RATES, make_run
 
 FAULTS = [("noise", f"noise-{i}", 3.0) for i in range(9)] + [FOG]

@@ -13,7 +13,8 @@ import farm
 from farm.comparing import compare_runs
 from farm.comparing.comparison import Comparison
 from farm.errors import DataError
-from farm.report.comparison import render_comparison, to_records
+from farm.report.comparison import render_comparison
+from farm.report.comparison_records import to_records
 from farm.report.figures import critical_difference
 from farm.store.campaign_runs import CampaignRuns
 from farm.store.files import signed

@@ -15,6 +15,7 @@ from farm.api.changes import (
     Units,
     promised,
 )
+from farm.errors import ParameterError
 from monitors._members import MemberSpec
 from monitors._score_charts import ScoreChart
 
@@ -69,6 +70,11 @@ class MartingaleChart(ScoreChart):
     ) -> None:
         self._betting, limit = promised(chance, run_length, direction)
         super().__init__(of=of, run_length=None, limit=limit, restart=restart)
+        if self._members[0].needs.order:
+            raise ParameterError(
+                f"of is '{self._members[0].name}', whose scores depend on what came before, and so are not "
+                "exchangeable; expected a monitor of single images"
+            )
         self._given_length = run_length
         self._tracks: OrderedDict[str, None] = OrderedDict()
 
@@ -114,7 +120,7 @@ class MartingaleChart(ScoreChart):
         """What the chart found out, and the promise that it keeps."""
         promise: dict[str, JSON] = {"run_length": self._given_length}
         if self._given_length is None:
-            promise = {"chance": math.exp(-self._limit)}
+            promise = {"chance": float(f"{math.exp(-self._limit):.12g}")}
         if self._seen_in_fit:
             promise["warning"] = (
                 f"'{self._members[0].name}' looked at the validation data in its fit, so that they are not "

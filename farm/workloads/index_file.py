@@ -23,12 +23,13 @@ KNOWN = ("path", "label", "group", "split", "mask")
 ALIASES = {
     "filename": "path",
     "classid": "label",
+    "track": "group",
     "roi.x1": "left",
     "roi.y1": "top",
     "roi.x2": "right",
     "roi.y2": "bottom",
 }
-"""What the German traffic-sign benchmark calls them."""
+"""What the German traffic-sign benchmark calls them, and logs call a group."""
 
 
 @dataclass(frozen=True)

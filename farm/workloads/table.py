@@ -28,8 +28,8 @@ _FRAME = re.compile(r"(.*\d)_\d+\.\w+")
 class Table(WorkloadSource):
     """Images from an index: a CSV (comma, semicolon or tab) or Parquet file, or a folder of such files.
 
-    Columns, in any order and case: `path` (from the index's own folder) and `label`; optionally `group`
-    (frames of one track; no group is cut in two), `split` (train, validation or test), `left`, `top`,
+    Columns, in any order and case: `path` (from the index's own folder) and `label`; optionally `group` or
+    `track` (frames of one track; none is cut in two), `split` (train, validation or test), `left`, `top`,
     `right`, `bottom` (a box, in pixels of the file), `mask` (the path of an image that is black but for the
     object), `height` and `width` (of the file; checked). Every other column is an operating condition:
     numbers, or words. Only cells of `group` and of conditions may be empty.

@@ -369,6 +369,7 @@ def test_its_threshold_is_its_own_before_any_fit() -> None:
         ("cusum", {"of": {"k": 5}}),
         ("cusum", {"of": {"name": "knn", "as": 5}}),
         ("cusum", {"of": "knn", "limit": 5.0, "run_length": 100.0}),
+        ("martingale", {"of": {"name": "flicker"}}),
         ("martingale", {"of": "knn", "chance": 0.1, "run_length": 100.0}),
         ("cusum", {}),
     ],

@@ -96,6 +96,16 @@ def test_splits_of_the_index_are_taken(frame, write) -> None:
         load(write(frame, "b.csv"), validation=0.5)
 
 
+def test_a_column_of_tracks_is_one_of_groups(frame, write) -> None:
+    groups, tracks = (
+        Table(path=str(write(table, name)), title="signs").load(Context(seed=0)).train.groups.tolist()
+        for table, name in ((frame, "groups.csv"), (frame.rename(columns={"group": "track"}), "tracks.csv"))
+    )
+    assert tracks == groups
+    with refused(DataError):
+        Table(path=str(write(frame.assign(track="one")))).load(Context(seed=0))
+
+
 def test_a_group_that_straddles_two_splits_is_refused(frame, write) -> None:
     frame["split"] = ["train", "train", "test", "test"] * 6
     same_text(refuses(write(frame)))

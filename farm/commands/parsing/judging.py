@@ -108,8 +108,9 @@ def add_judging(commands: Commands) -> None:
         "Judge readouts from anywhere. Columns of a log, which has one row an instance (and monitor): "
         "predicted, alarm; label (-1: no right answer exists), is_ood; optionally monitor, category, "
         "faultload, severity, score, confidence, cancelled, decision (the class acted upon, -1 where none), "
-        "id, track (whose instances resemble each other), timestamp (their order). Of a log with neither "
-        "labels nor is_ood, and of any with --by or --reference, it tells how often monitors alarm."
+        "id, track (whose instances resemble each other), timestamp (their order), label_chance (with which "
+        "chance an instance was chosen for a label, where few have one). Of a log with neither labels nor "
+        "is_ood, and of any with --by or --reference, it tells how often monitors alarm."
     )
     judge.add_argument("readouts", metavar="RUN", nargs="+", help=RUNS)
     everything(judge)

@@ -37,7 +37,8 @@ class Reference:
     kind: str
     """Which instances they are: `ID`, or `all`."""
     runs: tuple[Readouts, ...] = ()
-    """All runs of a campaign of one classifier, whose first one it is; none where it stands alone."""
+    """All runs of a campaign of one classifier, of which it is the one with the most ID instances; none where
+    it stands alone."""
 
     @classmethod
     def load(cls, path: Path | str, *, probabilities: bool = False) -> Reference:
@@ -47,6 +48,7 @@ class Reference:
         """
         first, *others = runs = load_runs([path], probabilities=probabilities)
         if others:
+            first = max(runs, key=_n_id)
             digests = {(run.run.get("classifier") or {}).get("digest") for run in runs}
             if len(digests) > 1 or None in digests:
                 raise DataError(
@@ -114,6 +116,11 @@ class Reference:
             replicates=replicates,
             seed=seed,
         )
+
+
+def _n_id(run: Readouts) -> int:
+    is_ood = run.instances.get("is_ood")
+    return 0 if is_ood is None else int((~is_ood.fillna(True).astype(bool)).sum())
 
 
 def _scores(tables: Sequence[VerdictTable], monitor: str) -> FloatArray:

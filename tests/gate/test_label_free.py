@@ -113,11 +113,14 @@ def test_a_campaign_of_one_classifier_is_a_reference_with_all_of_its_faults(here
     folder = write_campaign(here / "may", cells)
     for number, (cell, fault) in enumerate(zip(cells, ("fog", "strangers"), strict=True)):
         named = {note["name"]: "key" for note in signs().run["monitors"]}
-        write_cell(folder, {**cell, "monitors": named}, complete(signs(number, fault)))
+        # The second has more ID instances.
+        write_cell(
+            folder, {**cell, "monitors": named}, complete(signs(number, fault, share=0.4 - number / 10))
+        )
     june = written(log(), here / "june.csv")
     found = records(capsys, june, "--reference", "may")
     assert {one["fault"] for one in of(ERROR, found)} == {"fog 3", "strangers"}
-    assert {one["reference"] for one in of(ACCURACY, found)} == {f"may/cells/{cells[0]['target']}"}
+    assert {one["reference"] for one in of(ACCURACY, found)} == {f"may/cells/{cells[1]['target']}"}
     assert main(["inspect", "may", "--label-free"]) == 0
     out = capsys.readouterr().out
     assert "Trust none for novelty" in out

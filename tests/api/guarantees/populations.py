@@ -128,9 +128,9 @@ def as_many_as_told(rule: CalibrationRule, drawn: Population, n, *, sets=60):
     return told, did
 
 
-def mostly_do(kinds):
+def mostly_do(cases, *, sets=60):
     """Expect that of the numbers told two in three do, and that of no kind less than half of them seem to."""
-    kinds = list(kinds)
+    kinds = [as_many_as_told(*case, sets=sets) for case in cases]
     assert all(told >= 8 and did >= binom.ppf(0.01, told, 0.5) for told, did in kinds), kinds
     told, did = np.sum(kinds, axis=0)
     assert told >= 80

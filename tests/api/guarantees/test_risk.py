@@ -129,7 +129,7 @@ NOT_ENOUGH = {
 
 def test_about_so_many_do():
     mostly_do(
-        as_many_as_told(CalibrationRule("risk", risk=share, confidence=0.9), drawn, n)
+        (CalibrationRule("risk", risk=share, confidence=0.9), drawn, n)
         for drawn, share, n in NOT_ENOUGH.values()
     )
 

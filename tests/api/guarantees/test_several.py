@@ -14,15 +14,7 @@ from farm.api import CalibrationData, CalibrationRule
 from farm.api.guarantees import several
 from farm.api.guarantees.binomial import is_small
 from farm.errors import ComponentFailure
-from tests.api.guarantees.populations import (
-    as_many_as_told,
-    broken,
-    evenly,
-    most,
-    mostly_do,
-    outcomes,
-    population,
-)
+from tests.api.guarantees.populations import broken, evenly, most, mostly_do, outcomes, population
 from tests.wording import refused, same_text
 
 METHOD = several.METHOD
@@ -111,7 +103,7 @@ NOT_ENOUGH = {
 
 
 def test_about_so_many_do():
-    mostly_do(as_many_as_told(*case, sets=120) for case in NOT_ENOUGH.values())
+    mostly_do(NOT_ENOUGH.values(), sets=120)
 
 
 def test_a_hazard_tested_at_ten_times_the_doubt_breaks_it(monkeypatch):

@@ -51,6 +51,12 @@ class CalibrationData:
                 raise ComponentFailure(
                     f"calibration got {len(self)} scores and {len(values)} values of {name}; expected as many"
                 )
+        for name in ("scores", "outliers"):
+            if (values := columns[name]) is not None and not (finite := np.isfinite(values)).all():
+                place = int(finite.argmin())
+                raise ComponentFailure(
+                    f"calibration got {values[place]} as value {place} of {name}; expected finite numbers"
+                )
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -7,7 +7,8 @@ import math
 from typing import Any
 
 from farm.api import GUARANTEES, CalibrationRule, Guarantee, Promise, What, check_choice, check_number
-from farm.api.guarantee import listed
+from farm.api.guarantee import INSTANCE, listed
+from farm.api.guarantees.found import counted
 from farm.config.specs import CalibrationSpec
 from farm.statistics.clopper_pearson import high_of_share
 
@@ -22,15 +23,16 @@ def of_guarantee(options: argparse.Namespace) -> dict[str, Any]:
     if options.n is not None:
         check_number("plan: --n", options.n, low=1, whole=True)
     told = {key: value for key in SHARES if (value := getattr(options, key)) is not None}
-    rule = CalibrationSpec(method=options.guarantee, **told).rule()
+    # The rule says what they may be, in a line of its own.
+    rule = CalibrationSpec.model_construct(method=options.guarantee, **told).rule()
     method = GUARANTEES[rule.method]
     asked = {key: getattr(rule, key) for key in SHARES if key in (*method.needs, *method.takes)}
     needed = method.fewest(**{key: value for key, value in asked.items() if value is not None})
     promises = _promises(rule)
     guarantee = Guarantee(promises, n=needed, needed=needed, confidence=asked.get("confidence"))
     sentences = [
-        f"For {guarantee.promised}: at least {needed:,} instances of validation data, or as many tracks "
-        "where instances share any."
+        f"For {guarantee.promised}: at least {counted(needed, INSTANCE)} of validation data, or as many "
+        "tracks where instances share any."
     ]
     if by_group := "by" in method.takes:
         sentences.append("By class or condition it takes as many of each.")
@@ -47,7 +49,8 @@ def of_guarantee(options: argparse.Namespace) -> dict[str, Any]:
     }
     if options.n is not None:
         least = [Promise(one.what, _at_best(rule, one.what, options.n)) for one in promises]
-        enough = "are enough" if options.n >= needed else "are too few for that"
+        be = "is" if options.n == 1 else "are"
+        enough = f"{be} enough" if options.n >= needed else f"{be} too few for that"
         words = listed([one.words for one in least])
         sentences.append(f"{options.n:,} {enough}: the least that they could promise is {words}.")
         answer |= {"n": options.n, "enough": options.n >= needed}

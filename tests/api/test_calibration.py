@@ -143,6 +143,15 @@ def test_columns_of_other_lengths_are_refused():
         CalibrationData(np.arange(4.0), predicted(4), 1, conditions={"weather": np.full(2, "fog")})
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_finite_are_refused(value):
+    scores = np.array([1.0, 2.0, value])
+    with refused(ComponentFailure):
+        CalibrationData(scores, predicted(3), 1)
+    with refused(ComponentFailure):
+        CalibrationData(np.arange(3.0), predicted(3), 1, outliers=scores)
+
+
 @pytest.mark.parametrize("threshold", [math.nan, math.inf, "high"])
 def test_a_fixed_threshold_is_a_finite_number(threshold):
     with refused(ParameterError):

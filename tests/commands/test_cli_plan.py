@@ -259,6 +259,11 @@ def test_how_much_validation_data_a_guarantee_needs(capsys, method):
     assert [answer(capsys, *asks, "--n", n)["enough"] for n in (needed - 1, needed)] == [False, True]
 
 
+def test_one_is_one(capsys):
+    same_text(asked(capsys, "--guarantee", "conformal", "--accept", 0.5, "--n", 1))
+    same_text(asked(capsys, "--guarantee", "conformal", "--n", 1))
+
+
 @pytest.mark.parametrize("method", GUARANTEES)
 @pytest.mark.parametrize("n", [1, 30, 77])
 def test_what_so_many_could_promise_at_best_they_can(capsys, method, n):
@@ -289,6 +294,10 @@ def test_what_so_many_could_promise_at_best_they_can(capsys, method, n):
         ["--guarantee", "bounded", "--confidence", 0.9, "--risk", 0.1],
         ["--guarantee", "risk", "--risk", 0.1, "--confidence", 0.9, "--accept", 0.9],
         ["--guarantee", "conformal", "--n", 0],
+        ["--guarantee", "conformal", "--accept", "nan"],
+        ["--guarantee", "bounded", "--confidence", "inf"],
+        ["--guarantee", "risk", "--risk", "nan", "--confidence", 0.9],
+        ["--guarantee", "learn-then-test", "--hazard", "inf", "--confidence", 0.9],
         ["--confidence", 0.9],
     ],
 )

@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import lru_cache
 
-MOST = 10**7
-"""More trials than these nobody has."""
+FURTHEST = 10
+"""So many times n trials are the most that n trials are asked about."""
 _ROUNDING = 1e-12
 """So that a chance that is just the level counts as that on any processor."""
 
@@ -71,10 +72,52 @@ def smallest(enough: Callable[[int], bool], at_least: int = 1) -> int:
     return bisect_left(range(high), True, lo=max(high // 2 + 1, at_least), key=enough)
 
 
-def larger_sample(k: int, n: int, share: float, level: float) -> int | None:
-    """Return about how many trials would do, if k of n is what it stays like; None where hardly any would."""
+@lru_cache
+def fewest_if_none(share: float, level: float) -> int:
+    """Return how few trials show that it is no larger a share, where none of them is one.
 
-    def enough(m: int) -> bool:
-        return is_small(math.ceil(k * m / n), m, share, level)
+    Examples
+    --------
+    >>> fewest_if_none(0.05, 0.05), fewest_if_none(0.5, 0.25)
+    (59, 2)
+    """
+    return smallest(lambda n: is_small(0, n, share, level))
 
-    return smallest(enough, at_least=n) if n and enough(MOST) else None
+
+def larger_sample(n: int, enough: Callable[[int], bool]) -> int | None:
+    """Return about how many would be enough, of what n are not; None where n are too few to tell.
+
+    It is a number of two digits and noughts: more would say more than is known.
+
+    Examples
+    --------
+    >>> larger_sample(96, lambda many: many >= 1234), larger_sample(96, lambda many: many % 100 == 0)
+    (None, 100)
+    >>> larger_sample(150, lambda many: many >= 1234)
+    1300
+    """
+    many = _next_round(n)
+    while not enough(many):
+        many = _next_round(many)
+        if many > FURTHEST * n:
+            return None
+    return many
+
+
+def _next_round(number: int) -> int:
+    step: int = 10 ** max(len(str(number)) - 2, 0)
+    return (number // step + 1) * step
+
+
+def feared(k: int, n: int, many: int) -> int:
+    """Return how many of many to reckon with where k of n were seen: these may be few by luck.
+
+    That is one more and two thirds of a standard deviation, as only one in four sets is so lucky: of several
+    thresholds the luckiest comes nearest, and where hardly any number would do, only luck tells one.
+
+    Examples
+    --------
+    >>> feared(0, 100, 1000), feared(4, 100, 1000)
+    (10, 64)
+    """
+    return math.ceil((k + 1 + 2 / 3 * math.sqrt(k)) * many / n)

@@ -14,6 +14,8 @@ from farm.api.guarantee import INSTANCE, TRACK, Guarantee, Promise, Unit
 from farm.api.randomness import uniform_by_id
 from farm.errors import ComponentFailure
 
+UNTOLD = "whether more would do, these do not tell"
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -105,15 +107,26 @@ def counted(n: int, unit: Unit) -> str:
     return f"{n:,} {unit}{'' if n == 1 else 's'}"
 
 
+def seen_wrong(k: int, n: int, of: str = "") -> str:
+    """Write how many are wrong.
+
+    Examples
+    --------
+    >>> seen_wrong(1, 44, " accepted"), seen_wrong(4, 1200)
+    ('1 of the 44 accepted is wrong', '4 of the 1,200 are wrong')
+    """
+    return f"{k:,} of the {n:,}{of} {'is' if k == 1 else 'are'} wrong"
+
+
 def too_few(method: str, n: str, what: str, needed: int) -> ComponentFailure:
     """Return the failure of a rule that no data of this size could meet."""
     return _cannot(method, n, f"{what} needs at least {needed:,}")
 
 
 def missed(method: str, n: str, what: str, found: str, would: int | None) -> ComponentFailure:
-    """Return the failure of a rule that these data did not meet; about how many would, staying like these."""
-    more = "more like these would not help" if would is None else f"about {would:,} like these would do"
-    return _cannot(method, n, f"{found}, which does not show {what}; {more}")
+    """Return the failure of a rule that these data did not meet; about how many would, where they tell."""
+    told = f"about {would:,} would do, if more are like these" if would is not None else UNTOLD
+    return _cannot(method, n, f"{found}, which does not show {what}; {told}")
 
 
 def _cannot(method: str, n: str, why: str) -> ComponentFailure:

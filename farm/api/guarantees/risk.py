@@ -20,11 +20,11 @@ import math
 
 import numpy as np
 
-from farm.api.arrays import IntArray
+from farm.api.arrays import FloatArray, IntArray
 from farm.api.calibration_data import CalibrationData
 from farm.api.guarantee import Promise, percent
-from farm.api.guarantees.binomial import is_small, larger_sample, smallest
-from farm.api.guarantees.found import Found, Units, missed, too_few
+from farm.api.guarantees.binomial import feared, fewest_if_none, is_small, larger_sample
+from farm.api.guarantees.found import Found, Units, missed, seen_wrong, too_few
 
 RANKS = 10
 """So many thresholds are tried at most: fewer where the units are too few for as many."""
@@ -38,7 +38,7 @@ def fewest(risk: float, confidence: float) -> int:
     >>> fewest(0.02, 0.9), fewest(0.05, 0.99)
     (115, 91)
     """
-    return 1 + _fewest_below(risk, 1 - confidence)
+    return 1 + fewest_if_none(risk, 1 - confidence)
 
 
 def ranks(n: int, risk: float, confidence: float) -> IntArray:
@@ -54,7 +54,7 @@ def ranks(n: int, risk: float, confidence: float) -> IntArray:
     ([68, 84, 100], [])
     """
     for tried in range(RANKS, 0, -1):
-        first = 1 + _fewest_below(risk, (1 - confidence) / tried)
+        first = 1 + fewest_if_none(risk, (1 - confidence) / tried)
         if first + (tried - 1) * n / RANKS <= n:
             return np.linspace(first, n, tried).round().astype(np.int64)
     return np.empty(0, np.int64)
@@ -70,21 +70,32 @@ def selective(data: CalibrationData, *, risk: float, confidence: float) -> Found
     order = np.argsort(units.scores, kind="stable")
     ordered, wrong = units.scores[order], np.append(0, np.cumsum(units.wrong[order]))
     level = (1 - confidence) / len(tried)
-    ends = ordered[tried - 1]
-    below = np.searchsorted(ordered, ends, side="left")
-    counts = [(int(wrong[m]), int(m)) for m in below]
+    counts = _counts(ordered, wrong, tried)
     certified = [place for place, (k, m) in enumerate(counts) if is_small(k, m, risk, level)]
     if not certified:
+        n = len(units)
+
+        def enough(many: int) -> bool:
+            then = ranks(many, risk, confidence)
+            alike = _counts(ordered, wrong, np.ceil(then * n / many).astype(np.int64))
+            level = (1 - confidence) / len(then)
+            return any(is_small(feared(k, n, many), m * many // n, risk, level) for k, m in alike)
+
         # What came nearest: of several, what was seen most of.
         k, m = min(counts, key=lambda one: (one[0] / one[1] if one[1] else math.inf, -one[1]))
-        would = larger_sample(k, m, risk, level)
-        more = None if would is None else math.ceil(would * len(units) / m) + 1
-        raise missed("risk", units.counted, what, f"{k:,} of the {m:,} accepted are wrong", more)
+        found = (
+            seen_wrong(k, m, " accepted")
+            if m
+            else f"no threshold that is tried accepts any, since the {tried[-1]:,} lowest scores are the same"
+        )
+        raise missed("risk", units.counted, what, found, larger_sample(n, enough))
     best = certified[-1]
     k, m = counts[best]
-    threshold = float(np.nextafter(ends[best], -np.inf))
+    threshold = float(np.nextafter(ordered[tried[best] - 1], -np.inf))
     return Found(threshold, units.guarantee([Promise("risk", risk, k / m)], confidence, needed))
 
 
-def _fewest_below(risk: float, level: float) -> int:
-    return smallest(lambda n: is_small(0, n, risk, level))
+def _counts(ordered: FloatArray, wrong: IntArray, tried: IntArray) -> list[tuple[int, int]]:
+    """Return how many are wrong, and how many there are, below the score of each rank."""
+    below = np.searchsorted(ordered, ordered[tried - 1], side="left")
+    return [(int(wrong[m]), int(m)) for m in below]

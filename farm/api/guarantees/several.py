@@ -19,11 +19,13 @@ algorithms to achieve risk control" (2021).
 
 from __future__ import annotations
 
+import math
+
 from farm.api.calibration_data import CalibrationData
 from farm.api.guarantee import Promise, What, listed, percent
 from farm.api.guarantees import bounded
-from farm.api.guarantees.binomial import is_small, larger_sample, lowest_rank, smallest
-from farm.api.guarantees.found import Found, Units, missed, too_few
+from farm.api.guarantees.binomial import feared, fewest_if_none, is_small, larger_sample, lowest_rank
+from farm.api.guarantees.found import Found, Units, missed, seen_wrong, too_few
 from farm.api.thresholds import threshold_at
 
 METHOD = "learn-then-test"
@@ -38,8 +40,7 @@ def fewest(accept: float, confidence: float, risk: float | None = None, hazard: 
     (263, 59)
     """
     limit, level = _limit(accept, risk, hazard), (1 - confidence) / 2
-    few = smallest(lambda n: is_small(0, n, limit, level))
-    return max(few, bounded.fewest(accept, 1 - level))
+    return max(fewest_if_none(limit, level), bounded.fewest(accept, 1 - level))
 
 
 def several(
@@ -64,8 +65,15 @@ def several(
     accepted = units.scores <= threshold
     k = int((accepted & units.wrong).sum())
     if not is_small(k, n, limit, level):
-        found = f"{k:,} of the {n:,} are wrong and accepted at the lowest threshold with so few false alarms"
-        raise missed(METHOD, units.counted, what, found, larger_sample(k, n, limit, level))
+
+        def enough(many: int) -> bool:
+            then = lowest_rank(many, accept, 1 - level)
+            assert then is not None  # more than fewer that have one
+            below = units.scores <= threshold_at(units.scores, math.ceil(then * n / many))
+            return is_small(feared(int((below & units.wrong).sum()), n, many), many, limit, level)
+
+        found = f"{seen_wrong(k, n)} and accepted at the lowest threshold with so few false alarms"
+        raise missed(METHOD, units.counted, what, found, larger_sample(n, enough))
     shares = {"risk": k / int(accepted.sum()), "residual_hazard": k / n}
     kept = [Promise(one.what, one.at_most, shares[one.what]) for one in asked]
     promises = [units.false_alarms(accept, threshold), *kept]

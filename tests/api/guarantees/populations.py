@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,6 +108,33 @@ def outcomes(rule: CalibrationRule, drawn: Population, n, *, at_work=None, chang
         rates = (at_work or drawn).rates(calibration.threshold, rule.event or "instance")
         found.append([rates[one.what] - one.at_most for one in of.promises])
     return found
+
+
+def as_many_as_told(rule: CalibrationRule, drawn: Population, n, *, sets=60):
+    """Return of the sets that missed it how many were told a number, and with how many of these it did."""
+    random, told, did = np.random.default_rng(2), 0, 0
+    for _ in range(sets):
+        try:
+            rule.calibrate(drawn.draw(random, n))
+        except ComponentFailure as failure:
+            if (number := re.search(r"about ([\d,]+) would do", str(failure))) is None:
+                continue
+            told += 1
+            try:
+                rule.calibrate(drawn.draw(random, int(number[1].replace(",", ""))))
+                did += 1
+            except ComponentFailure:
+                pass
+    return told, did
+
+
+def mostly_do(cases, *, sets=60):
+    """Expect that of the numbers told two in three do, and that of no kind less than half of them seem to."""
+    kinds = [as_many_as_told(*case, sets=sets) for case in cases]
+    assert all(told >= 8 and did >= binom.ppf(0.01, told, 0.5) for told, did in kinds), kinds
+    told, did = np.sum(kinds, axis=0)
+    assert told >= 80
+    assert did >= 2 / 3 * told, kinds
 
 
 def broken(found):

@@ -8,7 +8,7 @@ from math import comb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farm.api.guarantees.binomial import is_small, larger_sample, lowest_rank, smallest
+from farm.api.guarantees.binomial import FURTHEST, feared, larger_sample, lowest_rank, smallest
 
 PERCENTS = st.integers(1, 99)
 
@@ -41,17 +41,15 @@ def test_the_search_finds_the_first(at_least, first):
     assert len(calls) < 70
 
 
-def test_how_many_more_would_do():
-    assert larger_sample(0, 10, 0.1, 0.1) == 22
-    assert larger_sample(1, 10, 0.1, 0.1) is None
-    assert larger_sample(0, 0, 0.1, 0.1) is None
+@given(st.integers(1, 5000), st.integers(1, 60_000))
+def test_what_would_do_is_a_round_number_above_that_is_hardly_more_than_needed(n, first):
+    told = larger_sample(n, lambda many: many >= first)
+    if told is None:
+        assert first > 0.9 * FURTHEST * n
+        return
+    assert max(first, n + 1) <= told <= max(first, n + 1) * 1.1
+    assert str(told)[2:].strip("0") == ""
 
 
-@given(st.integers(0, 4), st.integers(20, 60))
-def test_what_would_do_does_where_the_share_stays(k, n):
-    would = larger_sample(k, n, 0.3, 0.1)
-    assert is_small(-(-k * would // n), would, 0.3, 0.1)
-
-
-def test_a_share_that_is_just_below_takes_more_than_anybody_has():
-    assert larger_sample(9, 200, 0.045 + 1e-12, 0.05) is None
+def test_what_is_feared_is_more_than_the_share_that_was_seen():
+    assert [feared(k, 50, 100) for k in (0, 1, 4, 9)] == [2, 6, 13, 24]

@@ -10,9 +10,17 @@ from scipy.stats import binom
 
 from farm.api import CalibrationData, CalibrationRule
 from farm.api.guarantees import risk
-from farm.api.guarantees.binomial import is_small
+from farm.api.guarantees.binomial import fewest_if_none, is_small
 from farm.errors import ComponentFailure
-from tests.api.guarantees.populations import broken, evenly, most, outcomes, population
+from tests.api.guarantees.populations import (
+    as_many_as_told,
+    broken,
+    evenly,
+    most,
+    mostly_do,
+    outcomes,
+    population,
+)
 from tests.wording import refused, same_text
 
 RULE = CalibrationRule("risk", risk=0.05, confidence=0.9)
@@ -55,12 +63,16 @@ def test_what_is_tied_with_the_end_is_not_accepted():
         RULE.calibrate(data(np.ones(100)))
 
 
-def test_what_is_missed_tells_how_many_would_do():
-    """Three of a hundred wrong, everywhere: some hundreds would show that it is at most 5 %."""
+def test_what_is_missed_tells_how_many_would_do_or_that_it_cannot_tell():
+    """Where none of the lowest is wrong, some hundreds would do; where some are everywhere, who knows?"""
     with refused(ComponentFailure):
         RULE.calibrate(data(np.arange(120.0), wrong=range(3, 120, 33)))
     with refused(ComponentFailure):
         RULE.calibrate(data(np.arange(300.0), wrong=range(0, 300, 10)))
+    with refused(ComponentFailure):
+        RULE.calibrate(data(np.arange(50.0), wrong=[7]))
+    with refused(ComponentFailure):
+        RULE.calibrate(data(np.arange(120.0), wrong=[65, 80, 100]))
     with refused(ComponentFailure):
         RULE.calibrate(CalibrationData(np.arange(300.0), np.zeros(300, np.int64), 1))
 
@@ -105,12 +117,42 @@ def test_a_monitor_that_knows_has_its_threshold_certified():
     assert broken(found) <= most(0.1)
 
 
+NOT_ENOUGH = {
+    "more and more wrong": (population([1], wrong=lambda rank: 0.1 * rank), 0.05, 150),
+    "wrong where it is high": (population([1], wrong=lambda rank: 0.3 * rank**3), 0.02, 400),
+    "few everywhere": (population([1], wrong=0.03), 0.05, 150),
+    "twelve different scores": (population([1], levels=12, wrong=lambda rank: 0.3 * rank**3), 0.02, 400),
+    "a tail that is wrong": (population([1], wrong=lambda rank: 0.01 + 0.39 * (rank > 0.85)), 0.05, 150),
+    "tracks": (population([1, 2, 9], alike=0.9, wrong=lambda rank: 0.3 * rank**3), 0.02, 400),
+}
+
+
+def test_about_so_many_do():
+    mostly_do(
+        (CalibrationRule("risk", risk=share, confidence=0.9), drawn, n)
+        for drawn, share, n in NOT_ENOUGH.values()
+    )
+
+
+def test_where_hardly_any_could_be_seen_to_be_right_no_number_is_told():
+    """With 400 no number; with 20,000 the lowest scores are seen to be right, so that more did help."""
+    rule = CalibrationRule("risk", risk=0.01, confidence=0.9)
+    drawn = population([1], wrong=lambda rank: 0.1 * rank)
+    assert as_many_as_told(rule, drawn, 400)[0] <= 3
+    with refused(ComponentFailure):
+        rule.calibrate(drawn.draw(np.random.default_rng(0), 400))
+    assert rule.calibrate(drawn.draw(np.random.default_rng(0), 20_000)).guarantee is not None
+
+
 def test_thresholds_that_are_not_paid_for_break_it(monkeypatch):
     def at_full_doubt(k, n, share, level):
         return is_small(k, n, share, min(10 * level, 0.1) if level < 0.1 else level)
 
     case = CASES["instances"]
     monkeypatch.setattr(risk, "is_small", at_full_doubt)
+    monkeypatch.setattr(
+        risk, "fewest_if_none", lambda share, level: fewest_if_none(share, min(10 * level, 0.1))
+    )
     assert broken(outcomes(RULE, *case)) > most(0.1)
 
 

@@ -14,7 +14,7 @@ from farm.api import CalibrationData, CalibrationRule
 from farm.api.guarantees import several
 from farm.api.guarantees.binomial import is_small
 from farm.errors import ComponentFailure
-from tests.api.guarantees.populations import broken, evenly, most, outcomes, population
+from tests.api.guarantees.populations import broken, evenly, most, mostly_do, outcomes, population
 from tests.wording import refused, same_text
 
 METHOD = several.METHOD
@@ -57,11 +57,15 @@ def test_by_hand():
     same_text(made.guarantee.sentence)
 
 
-def test_what_is_missed_tells_how_many_would_do():
+def test_what_is_missed_tells_how_many_would_do_or_that_it_cannot_tell():
     with refused(ComponentFailure):
         RULE.calibrate(data(100, wrong=range(0, 80, 20)))
     with refused(ComponentFailure):
         RULE.calibrate(data(100, wrong=range(20)))
+    with refused(ComponentFailure):
+        RULE.calibrate(data(200, wrong=range(0, 180, 40)))
+    with refused(ComponentFailure):
+        RULE.calibrate(data(66, wrong=[3]))
     with refused(ComponentFailure):
         RISK.calibrate(data(30))
 
@@ -87,6 +91,19 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_all_promises_are_kept_together_as_often_as_said(case):
     assert broken(outcomes(*case)) <= most(0.1)
+
+
+NOT_ENOUGH = {
+    "hazard": (RULE, population([1], wrong=0.03), 200),
+    "risk": (RISK, population([1], wrong=0.02), 200),
+    "ties": (RULE, population([1], levels=12, wrong=lambda rank: 0.08 * rank), 200),
+    "a tail that is wrong": (RULE, population([1], wrong=lambda rank: 0.005 + 0.8 * (rank > 0.95)), 150),
+    "tracks": (RULE, population([1, 2, 9], alike=0.9, wrong=0.03), 200),
+}
+
+
+def test_about_so_many_do():
+    mostly_do(NOT_ENOUGH.values(), sets=120)
 
 
 def test_a_hazard_tested_at_ten_times_the_doubt_breaks_it(monkeypatch):

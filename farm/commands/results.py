@@ -60,6 +60,7 @@ def compare(options: argparse.Namespace) -> int:
         rope=options.rope,
         control=options.control,
         false_alarms=options.false_alarms,
+        promises_only=options.table == "guarantees" and not (options.cd or options.out),
     )
     # Each stream of a run has all of its ID instances, by which its classifier is judged.
     tables = {stream.run: stream for one in comparison.sets for stream in one.streams}
@@ -69,7 +70,8 @@ def compare(options: argparse.Namespace) -> int:
     if options.table:
         sys.stdout.write(render_table(comparison, options.table, style, width=width))
         why = why_empty(comparison, options.table) if style in ("csv", "json") else None
-        for gap in [*([why] if why else []), *gaps(comparison)]:
+        left_out = () if options.table == "guarantees" else gaps(comparison)
+        for gap in [*([why] if why else []), *left_out]:
             print(f"farm: {gap}", file=sys.stderr)
     else:
         # CSV has no place for sentences.

@@ -72,6 +72,7 @@ class RealisedPromise(Bounded):
             "at_most": self.promise.promise.at_most,
             **{name: getattr(made, name) for name in ("on_average", "confidence", "unit", "event", "by")},
             "guarantee": made.sentence,
+            "assumption": made.assumption,
             "where": self.where,
             "group": self.group,
             "n_groups": self.n_groups,

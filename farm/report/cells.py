@@ -104,6 +104,19 @@ def interval(low: float, high: float, digits: int = 2) -> str:
     return f"{low:.{digits}f}{' to ' if low < 0 else DASH}{high:.{digits}f}"
 
 
+def bounded_percent(share: float, low: float, high: float) -> tuple[str, str]:
+    """Write a share in per cent, and its interval.
+
+    Examples
+    --------
+    >>> bounded_percent(0.0004, 0.0, 0.016), bounded_percent(0.0004, 0.0, 0.002)
+    (('<0.1', '0.0–1.6'), ('0.04', '0.00–0.20'))
+    """
+    # Where the interval itself is small one digit would hide it.
+    digits = 1 if high >= 0.01 else 2
+    return percent(share, digits), interval(100 * low, 100 * high, digits)
+
+
 def value_cell(path: str, write: Callable[[float], str]) -> Callable[[Mapping[str, Any], Notes], TableCell]:
     """Make a writer of the cell that shows one field."""
 
@@ -121,12 +134,7 @@ def value_cell(path: str, write: Callable[[float], str]) -> Callable[[Mapping[st
 def interval_cell(value: str, low: str, high: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:
     """Make a writer of a share with its interval below; the three are fields."""
 
-    def write(found: float, least: float, most: float) -> tuple[str, str]:
-        # Where the interval itself is small one digit would hide it.
-        digits = 1 if most >= 0.01 else 2
-        return percent(found, digits), interval(100 * least, 100 * most, digits)
-
-    return _bounded_cell((value, low, high), percent, write)
+    return _bounded_cell((value, low, high), percent, bounded_percent)
 
 
 def rate_cell(path: str) -> Callable[[Mapping[str, Any], Notes], TableCell]:

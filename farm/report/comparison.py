@@ -143,7 +143,8 @@ def gaps(comparison: Comparison) -> Iterator[str]:
     several = len(comparison.conclusions) > 1
     for one in comparison.conclusions:
         yield from (f"{one.category}: {note}" if several else note for note in one.left_out)
-    yield from comparison.conclusions[-1].zeroed
+    for last in comparison.conclusions[-1:]:
+        yield from last.zeroed
 
 
 def cells(section: Section, place: int) -> tuple[str, ...]:
@@ -273,11 +274,12 @@ def _promises_with_reasons(comparison: Comparison) -> pd.DataFrame:
                 {
                     "policy": each.promise.policy,
                     "guarantee": each.promise.guarantee.sentence,
+                    "assumption": each.promise.guarantee.assumption,
                     "reason": each.reason,
                 }
                 for each in comparison.promises
             ],
-            columns=["policy", "guarantee", "reason"],
+            columns=["policy", "guarantee", "assumption", "reason"],
             dtype=object,
         )
     )

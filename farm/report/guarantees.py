@@ -9,7 +9,6 @@ from farm.api.calibration_data import CLASS
 from farm.api.guarantee import TRACK, percent
 from farm.judging.inspection import Look, LookCell
 from farm.judging.promises import ID, RealisedPromise
-from farm.measures import Bounded, Measure
 from farm.report import cells
 from farm.report.cells import DASH
 from farm.report.looks import embedded, render_looks
@@ -22,7 +21,7 @@ ON_ID = (
     "on ID: realised on ID instances, with its 95 % interval; kept: they do not contradict the promise; "
     "broken: they do, surely; of promises that are just kept at most one in 40 is called so by chance"
 )
-VOID = "Of instances under a fault nothing is promised: what was realised there is void"
+VOID = "Under a fault nothing is promised: what was realised there, with its 95 % interval, is void"
 WHAT: Mapping[str, str] = {
     "false_alarms": "false alarms",
     "risk": "wrong among accepted",
@@ -75,27 +74,24 @@ def guarantee_looks(told: Sequence[Mapping[str, Any]], of: str = "") -> list[Loo
     >>> one = {"monitor": "odin", "what": "risk", "at_most": 0.02, "confidence": 0.9, "event": "instance"}
     >>> one |= {"unit": "track", "where": "ID", "group": None, "value": 0.01, "low": 0.002, "high": 0.03}
     >>> one |= {"policy": "cancel", "n": 900, "n_units": 60, "verdict": "kept", "reason": None, "by": None}
-    >>> (look,) = guarantee_looks([one, one | {"where": "fog 3", "value": 0.31, "verdict": "void"}])
-    >>> look.columns[-2:], [cell for cell in look.rows[0] if isinstance(cell, str)]
-    (('verdict', 'fog 3, %'), ['odin', 'wrong among accepted', '2 %, 90 % sure', '60 tracks', 'kept', '31.0'])
+    >>> one |= {"assumption": "validation and working data are exchangeable tracks"}
+    >>> fog = one | {"where": "fog 3", "value": 0.5, "low": None, "high": None, "n": 6, "n_units": 3}
+    >>> (look,) = guarantee_looks([one, fog])
+    >>> look.columns[-2:], look.rows[0][-1].splitlines()
+    (('verdict', 'fog 3, %'), ['50.0', 'of 3 tracks'])
+    >>> look.notes[0]
+    'Promised if validation and working data are exchangeable tracks'
     """
     rows, faults = by_promise(told)
-    notes = [why(own[ID]) for own in rows] + beside([own[ID] for own in rows])
+    on_data = [own[ID] for own in rows]
+    notes = [*filter(None, map(why, on_data)), *beside(on_data), *_assumed(on_data)]
     title = f"{of}: {TITLE}" if of else TITLE
     one = [fault for fault in faults if len(faults) == 1]
     shown: list[tuple[LookCell, ...]] = [
-        (*_of_id(own[ID]), *(_percent(own.get(fault)) for fault in one)) for own in rows
+        (*_of_id(own[ID]), *(_share(own.get(fault)) for fault in one)) for own in rows
     ]
     legend = (ON_ID, *([VOID] if one else []))
-    looks = [
-        Look(
-            title,
-            (*COLUMNS, *(f"{fault}, %" for fault in one)),
-            shown,
-            (*filter(None, notes), *legend),
-            digits=1,
-        )
-    ]
+    looks = [Look(title, (*COLUMNS, *(f"{fault}, %" for fault in one)), shown, (*notes, *legend))]
     if len(faults) > 1:
         looks += _under(rows, faults, title)
     return looks
@@ -107,7 +103,7 @@ def _under(
     """Return a table of what was realised under faults for each thing that is promised."""
     found: dict[str, list[tuple[LookCell, ...]]] = {}
     for own in rows:
-        shares = (_percent(own.get(fault)) for fault in faults)
+        shares = (_share(own.get(fault)) for fault in faults)
         found.setdefault(happened(own[ID]), []).append((own[ID]["monitor"], *shares))
     for number, (what, shown) in enumerate(found.items(), 1):
         notes = (VOID,) if number == len(found) else ()
@@ -140,19 +136,24 @@ def bound(each: Mapping[str, Any]) -> str:
     return f"{percent(each['at_most'])}, {sure}"
 
 
-def realised(each: Mapping[str, Any]) -> Bounded | str:
-    """Return what was realised, in per cent, as far as it is known: why it is not is told by `why`."""
-    ends = [each[end] for end in ("value", "low", "high")]
-    if None in ends:
-        return _percent(each)
-    return Bounded(*(Measure(100 * end) for end in ends))
+def realised(each: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Write what was realised, in per cent, and its interval, or of how little it is where that has none."""
+    if each is None or each["value"] is None:
+        return DASH, ""
+    if None in (each["low"], each["high"]):
+        return cells.percent(each["value"]), f"of {_units(each)}"
+    return cells.bounded_percent(each["value"], each["low"], each["high"])
 
 
 def counted(each: Mapping[str, Any]) -> str:
     """Say of how many instances or tracks it is, and of which group."""
-    units, n = each["n_units"], each["n"]
-    told = f"{n:,}" if units == n else f"{units:,} tracks"
+    told = _units(each)
     return told if each["group"] is None else f"{told}: {each['group']}"
+
+
+def _units(each: Mapping[str, Any]) -> str:
+    units, n = each["n_units"], each["n"]
+    return f"{n:,}" if units == n else f"{units:,} track{'' if units == 1 else 's'}"
 
 
 def why(each: Mapping[str, Any]) -> str | None:
@@ -168,6 +169,17 @@ def beside(on_data: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(filter(None, told)))
 
 
+def _assumed(on_data: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say what promises take for granted; what most of them do, last and without their names."""
+    found: dict[str, dict[str, None]] = {}
+    for each in on_data:
+        found.setdefault(each["assumption"], {})[each["monitor"]] = None
+    *others, most = sorted(found, key=lambda assumption: len(found[assumption]))
+    for assumption in others:
+        yield f"{', '.join(found[assumption])}: promised if {assumption}"
+    yield f"All others: promised if {most}" if others else f"Promised if {most}"
+
+
 def _policy(each: Mapping[str, Any]) -> str | None:
     """Say that a promise is not about what a policy makes of alarms, where that is more than to cancel."""
     if each["policy"] in (None, "cancel"):
@@ -181,12 +193,14 @@ def _worst_of_groups(each: Mapping[str, Any]) -> str | None:
     if each["group"] is None:
         return None
     by = "predicted class" if each["by"] == CLASS else each["by"]
+    if each["n_groups"] == 1:
+        return f"{each['monitor']}: there is one group by {by}, {each['group']}"
     return f"{each['monitor']}: of {each['n_groups']} groups by {by} the worst is told, {each['group']}"
 
 
 def _of_id(each: Mapping[str, Any]) -> tuple[LookCell, ...]:
-    return (each["monitor"], promised(each), bound(each), realised(each), counted(each), each["verdict"])
+    return (each["monitor"], promised(each), bound(each), _share(each), counted(each), each["verdict"])
 
 
-def _percent(each: Mapping[str, Any] | None) -> str:
-    return DASH if each is None or each["value"] is None else cells.percent(each["value"])
+def _share(each: Mapping[str, Any] | None) -> str:
+    return "\n".join(filter(None, realised(each)))

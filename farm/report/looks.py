@@ -41,7 +41,7 @@ def embedded(look: Look, format: str) -> str:
     return _PAGES[format](look)
 
 
-FEWEST_LETTERS = 8
+FEWEST_LETTERS = 12
 """So much of a name stays on one line, however narrow a table must be."""
 
 

@@ -218,6 +218,7 @@ def test_records_have_promises_where_a_monitor_made_any() -> None:
         "by": None,
         "guarantee": "at most 5 % false alarms and at most 10 % of accepted decisions wrong, with 99 % "
         "confidence, if instances at work are exchangeable with the 132 of validation",
+        "assumption": "validation and working data are exchangeable instances",
         "where": "ID",
         "group": None,
         "n_groups": None,

@@ -6,11 +6,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 from farm.cli import main
 from farm.comparing.comparison import compare
+from farm.comparing.guarantees import realised_over
 from farm.judging import JudgedRun
+from farm.report.cells import interval
 from farm.report.comparison import render_comparison, render_table
+from farm.report.guarantees import entries, guarantee_looks, realised
 from farm.report.page import findings_of, page
 from farm.report.page.sections.guarantees import guarantees
 from farm.report.tables import render
@@ -45,6 +49,18 @@ def records_of(*made):
     return [record for each in made for record in JudgedRun.of(each.instances, each.alarms, each.run).records]
 
 
+def judged_of(made):
+    return [JudgedRun.of(each.instances, each.alarms, each.run) for each in made]
+
+
+def one_in_many_run(*monitors):
+    """Return a run of 2,400 ID instances of which one has an alarm."""
+    n = 2600
+    run = noted_run({name: guarantee_record() for name in monitors})
+    alarms = {name: np.arange(n) == 0 for name in monitors}
+    return make_readouts(alarms, is_ood=np.arange(n) >= 2400, run=run)
+
+
 @pytest.fixture(scope="module")
 def campaign():
     return made_campaign()
@@ -72,6 +88,51 @@ def test_a_policy_is_not_what_was_promised_of():
         render_comparison(compare(made, replicates=50), width=120),
     ):
         assert told.count(note) == 1
+
+
+def told_of(n_ood, **guarantee):
+    """Tell of 200 ID instances of a place with one false alarm, and of a few under fog; tracks are of two."""
+    is_ood = np.arange(200 + n_ood) >= 200
+    track = [f"track {i // 2}" for i in range(len(is_ood))]
+    place = np.full(len(is_ood), "town", dtype=object)
+    run = noted_run({"odin": guarantee_record(unit="track", **guarantee), "oob": guarantee_record()})
+    alarms = {name: np.arange(len(is_ood)) == 7 for name in ("odin", "oob")}
+    made = make_readouts(alarms, is_ood=is_ood, track=track, run=run, **{"condition place": place})
+    return render(records_of(made))
+
+
+def test_a_share_of_few_tracks_tells_how_few():
+    """Of three tracks there is no interval; of twenty there is, and it is wide."""
+    assert "of 3 tracks" in told_of(6)
+    many = told_of(40)
+    assert "of 20 tracks" not in many
+    most = 100 * binomtest(0, 20).proportion_ci(0.95, method="exact").high
+    assert interval(0, most, 1) in many
+
+
+def test_one_alarm_is_not_written_as_none():
+    """The interval ends below 1 %, so that there is room for a second digit; of few, there is none."""
+    made = one_in_many_run("odin")
+    assert realised(entries(realised_over(judged_of([made])))[0]) == ("0.04", interval(0, 0.23))
+    assert "0.04" in render(records_of(made))
+    assert realised({"value": 0.0004, "low": 0.0, "high": 0.02}) == ("<0.1", interval(0, 2, 1))
+
+
+def test_what_is_taken_for_granted_is_told_once_for_all_monitors_and_its_exceptions_by_name():
+    told = " ".join(told_of(6, seen_in_fit=True).split())
+    assert (
+        "odin: promised if validation and working data are exchangeable tracks, though the monitor's fit "
+        "looked at the validation data All others: promised if validation and working data are exchangeable "
+        "instances"
+    ) in told
+    (only,) = guarantee_looks(entries(realised_over(judged_of([one_in_many_run("odin", "oob")]))))
+    assert only.notes[0] == "Promised if validation and working data are exchangeable instances"
+
+
+def test_a_single_group_is_not_the_worst_of_any():
+    told = told_of(6, by="place")
+    assert "odin: there is one group by place, town" in told
+    assert "worst" not in told
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -139,7 +200,17 @@ def test_the_commands_tell_them(tmp_path, monkeypatch, capsys):
     verdicts = [each["verdict"] for r in records if r["part"] == "id" for each in r.get("guarantees", ())]
     assert verdicts == ["kept", "kept", "broken", "unknown"]
     assert main(["compare", "one", "--table", "guarantees", "--format", "csv", "--replicates", "50"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 4
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 1 + 2 * 4
+    assert not told.err, "of ranks nobody asked"
+
+
+def test_promises_alone_are_those_of_the_whole_comparison(campaign, compared, monkeypatch):
+    monkeypatch.setattr("farm.comparing.comparison.section", None)
+    alone = compare(*campaign, promises_only=True)
+    assert alone.promises == compared.promises
+    assert not alone.sections
+    assert render_table(alone, "guarantees", "json") == render_table(compared, "guarantees", "json")
 
 
 def test_the_page_says_what_was_promised_and_what_became_of_it(campaign):
@@ -156,4 +227,6 @@ def test_the_page_says_what_was_promised_and_what_became_of_it(campaign):
         "confidence, if tracks at work are exchangeable with the 132 of validation."
     )
     assert promised in text
-    assert "there is void" in text
+    assert "is void; in per cent" in text
+    of_fog = next(each for each in entries(realised_over(judged_of(few))) if each["where"] == "fog 3")
+    assert f"<small>{interval(100 * of_fog['low'], 100 * of_fog['high'], 1)}</small>" in text

@@ -9,8 +9,6 @@ from markupsafe import Markup
 
 from farm.comparing.guarantees import realised_over
 from farm.judging.promises import ID
-from farm.measures import Bounded
-from farm.report.cells import DASH, interval, percent
 from farm.report.guarantees import (
     COLUMNS,
     ON_ID,
@@ -91,13 +89,11 @@ def _broken(on_data: Sequence[Mapping[str, Any]]) -> Markup | None:
 
 
 def _on_id(each: Mapping[str, Any]) -> list[Cell]:
-    share = realised(each)
-    ends = interval(share.low.value, share.high.value, 1) if isinstance(share, Bounded) else ""
     return [
         Cell(each["monitor"]),
         Cell(promised(each)),
         Cell(bound(each), value=each["at_most"]),
-        _share(each, ends),
+        _share(each),
         Cell(counted(each), value=each["n_units"]),
         Cell(tag("span", each["verdict"], class_=f"badge {VERDICTS.get(each['verdict'], 'open')}")),
     ]
@@ -108,8 +104,6 @@ def _under_faults(own: Mapping[str, Mapping[str, Any]], faults: Sequence[str]) -
     return [name, *(_share(own.get(fault)) for fault in faults)]
 
 
-def _share(each: Mapping[str, Any] | None, below: str = "") -> Cell:
+def _share(each: Mapping[str, Any] | None) -> Cell:
     """Write a share in per cent, where there is one."""
-    if each is None or each["value"] is None:
-        return Cell(DASH)
-    return Cell(percent(each["value"]), below, each["value"])
+    return Cell(*realised(each), None if each is None else each["value"])

@@ -20,7 +20,7 @@ from farm.report.terminal import Paragraph, printed
 from farm.statistics.wording import counted, listed, one_in_words
 
 if TYPE_CHECKING:
-    from farm.judging.live import Noticing, Watch, Watched
+    from farm.judging.live import Watch, Watched
     from farm.judging.live_bounds import LiveShare
     from farm.measures import Measure
 
@@ -73,8 +73,9 @@ def _now(window: int, watch: Watch, width: int, monitors: Sequence[Watched]) -> 
 
 def _at_all_times(watch: Watch, width: int, monitors: Sequence[Watched]) -> RenderableType:
     """Show what holds whoever looks when."""
-    taken = "one by one" if watch.longest == 1 else f"of a track by visits of {watch.longest:,} at most"
-    told = f"at all times together: bounds of {100 * LEVEL:g} % each, instances {taken}"
+    visits = f"a track's instances in a row counted together, {watch.longest:,} at most"
+    taken = "instances counted one by one" if watch.longest == 1 else visits
+    told = f"at all times together: bounds of {100 * LEVEL:g} % each, {taken}"
     if watch.evidence.has_reference:
         told += (
             "; evidence 1 in N: the chance of ever seeing as much, were scores like those of the first "
@@ -184,7 +185,9 @@ def _evidence(watched: Watched, watch: Watch) -> str:
     return one_in_words(evidence.growth[watched.name].log_e) if asked else DASH
 
 
-_CANCELLED = LiveColumn("until\ncancelled", lambda w, _: _instances(w.by_cancelling))
+_CANCELLED = LiveColumn(
+    "until\ncancelled", lambda w, _: _number(w.by_cancelling.delays.quantile(0.5), "{:,.0f}")
+)
 LIVE = (
     LiveColumn("overall\nMCC", lambda w, _: _number(w.window.overall_mcc, "{:.2f}")),
     LiveColumn("", lambda w, _: sparkline(w.mcc_history, -1.0, 1.0), spare=2),
@@ -195,7 +198,7 @@ LIVE = (
     LiveColumn("missed", lambda w, _: f"{w.by_alarm.delays.missed:,}"),
     LiveColumn("open", lambda w, _: f"{w.by_alarm.delays[Outcome.OPEN]:,}", spare=1),
     LiveColumn("no\ndelay", lambda w, _: f"{w.by_alarm.delays.without:,}", spare=1),
-    LiveColumn("median\ndelay", lambda w, _: _instances(w.by_alarm)),
+    LiveColumn("median\ndelay", lambda w, _: _number(w.by_alarm.delays.quantile(0.5), "{:,.0f}")),
     _CANCELLED,
 )
 ANYTIME = (
@@ -225,9 +228,3 @@ def sparkline(values: Iterable[float], low: float, high: float) -> str:
 
 def _number(measure: Measure, form: str) -> str:
     return form.format(measure.value) if measure.defined else DASH
-
-
-def _instances(noticing: Noticing) -> str:
-    """Write the median delay in whole or half instances."""
-    median = noticing.delays.quantile(0.5)
-    return f"{median.value:,.1f}".removesuffix(".0") if median.defined else DASH

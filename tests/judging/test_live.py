@@ -9,6 +9,7 @@ from farm.api import Context, FaultContext
 from farm.judging.live import HISTORY, Watch, Watched
 from farm.judging.readouts import judged_records
 from farm.measures.along_time import Window
+from farm.measures.delays import Outcome
 from farm.measures.episodes import Episodes
 from farm.report.live import HEADING, live_tables, sparkline
 from farm.report.terminal import printed
@@ -134,3 +135,9 @@ def test_both_tables_are_shown_where_there_are_lines_for_them():
     lines = whole.count("\n")
     assert printed(live_tables(numbered(7), 100, 80, lines), width=80) == whole
     assert "page 1 of 2" in printed(live_tables(numbered(7), 100, 80, lines - 1), width=80)
+
+
+def test_long_delays_are_written_out():
+    watch = numbered(1)
+    watch.monitors["m0"].by_alarm._counts[Outcome.FOUND, 1_234_567] += 1
+    assert " 1,234,567 " in printed(live_tables(watch, 100, 120), width=120)

@@ -235,3 +235,13 @@ def test_yardsticks_give_no_evidence_unless_there_are_no_others():
     for each in (evidence, alone):
         each.take()
     assert evidence.together.log_e == alone.together.log_e != 0.0
+
+
+def test_a_share_that_moved_has_no_bounds_and_the_title_says_why():
+    watch = Watch(["odin"], window=100)
+    for place in range(400):
+        watch.monitors["odin"].follow_decision(decided=place < 200, right=True)
+        watch.end_visit()
+    shown = printed(live_tables(watch, 100, 80), width=80)
+    assert next(line for line in shown.splitlines()[::-1] if line.startswith("odin")).split()[-2] == "moved"
+    assert "moved: no single value goes with all that came" in shown.replace("\n", " ")

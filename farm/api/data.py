@@ -424,6 +424,11 @@ class Stream(Protocol):
     def length(self) -> int | None: ...
 
     @property
+    def longest_track(self) -> int:
+        """How many ID instances of one track come in a row at most."""
+        ...
+
+    @property
     def uses_classifier(self) -> bool:
         """Whether making the instances runs a classifier, so that it cannot be done ahead."""
         ...

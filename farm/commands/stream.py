@@ -12,8 +12,8 @@ from rich.live import Live
 
 from farm.errors import ExperimentError
 from farm.judging.live import Watch
-from farm.report.live import last_words, live_table
-from farm.report.terminal import text_console
+from farm.report.live import last_words, live_tables
+from farm.report.terminal import Paragraph, text_console
 from farm.run.execution import assemble
 from farm.run.loading import importable, load_experiment
 from farm.run.progress import shown_progress
@@ -22,9 +22,7 @@ from farm.store.threads import limited_threads
 
 REDRAW_SECONDS = 0.25
 PAGE_SECONDS = 4
-"""So long a page is shown where there are more monitors than lines."""
-HEADING = 9
-"""The lines of a terminal that show no monitor."""
+"""So long a page is shown where there are fewer lines than the tables have."""
 
 
 def stream(options: argparse.Namespace) -> int:
@@ -42,7 +40,12 @@ def stream(options: argparse.Namespace) -> int:
         system = SystemUnderTest(
             ready.classifier, running, policies=ready.policies, fallbacks=ready.fallbacks
         )
-        watch = Watch([m.name for m in ready.monitors], options.window)
+        watch = Watch(
+            [m.name for m in ready.monitors],
+            options.window,
+            longest=ready.stream.longest_track,
+            yardsticks=[m.name for m in ready.monitors if m.is_yardstick],
+        )
         for name, reason in ready.failures.items():
             watch.monitors[name].failure = reason
         console = text_console(sys.stdout)
@@ -52,9 +55,10 @@ def stream(options: argparse.Namespace) -> int:
             _show(_until(steps, watch, options.length), watch, live, options)
         watch.end_visit()
         watch.remember()
-        console.print(live_table(watch, options.window, console.width))
+        console.print(live_tables(watch, options.window, console.width))
+        console.print()
         for sentence in last_words(watch):
-            console.print(sentence)
+            console.print(Paragraph(sentence))
     failed = [watched for watched in watch.monitors.values() if watched.failure]
     for watched in failed:
         print(f"farm: failed: {watched.failure}", file=sys.stderr)
@@ -84,7 +88,7 @@ def _show(steps: Iterator[Step], watch: Watch, live: Live | None, options: argpa
             if live and time.monotonic() - drawn >= REDRAW_SECONDS:
                 drawn = time.monotonic()
                 width, height = live.console.size
-                rows, page = max(height - HEADING, 1), int(drawn / PAGE_SECONDS)
-                live.update(live_table(watch, options.window, width, rows, page), refresh=True)
+                page = int(drawn / PAGE_SECONDS)
+                live.update(live_tables(watch, options.window, width, height - 1, page), refresh=True)
         if live:
             live.update("", refresh=True)

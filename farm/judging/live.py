@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -74,17 +74,22 @@ class Watched:
 
     name: str
     window: Window
+    longest: int = 1
+    """How many instances a visit of a track has at most."""
     mcc_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     alarm_history: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     by_alarm: Noticing = field(default_factory=Noticing)
     by_cancelling: Noticing = field(default_factory=Noticing)
     false_alarms: int = 0
-    false_alarm_rate: LiveShare = field(default_factory=LiveShare)
+    false_alarm_rate: LiveShare = field(init=False)
     """Of ID instances outside of faults."""
-    risk: LiveShare = field(default_factory=LiveShare)
+    risk: LiveShare = field(init=False)
     """Of decisions acted upon."""
-    coverage: LiveShare = field(default_factory=LiveShare)
+    coverage: LiveShare = field(init=False)
     failure: str | None = None
+
+    def __post_init__(self) -> None:
+        self.false_alarm_rate, self.risk, self.coverage = (LiveShare(self.longest) for _ in range(3))
 
     def false_alarms_per_1000(self, quiet: int) -> Measure:
         """The alarms a thousand ID instances outside of faults."""
@@ -119,14 +124,27 @@ class Watch:
         Their names.
     window
         How many of the latest instances the windowed measures are over.
+    longest
+        How many instances of a track in a row are one visit at most; further ones are a new visit.
+    yardsticks
+        Those that are not asked for evidence, unless there are no others: they know nothing.
     """
 
-    def __init__(self, monitors: Sequence[str], window: int = 500) -> None:
-        self.monitors = {name: Watched(name, Window(window)) for name in monitors}
+    def __init__(
+        self,
+        monitors: Sequence[str],
+        window: int = 500,
+        *,
+        longest: int = 1,
+        yardsticks: Collection[str] = (),
+    ) -> None:
+        self.monitors = {name: Watched(name, Window(window), longest) for name in monitors}
         self.n = self.n_ood = self.onsets = self.quiet = 0
-        self.evidence = LiveEvidence(monitors)
+        self.longest = longest
+        self.evidence = LiveEvidence([name for name in monitors if name not in yardsticks] or monitors)
         self._episode = OUTSIDE
         self._visit: tuple[str, str] | None = None
+        self._visited = 0
 
     def follow(self, system: SystemUnderTest, steps: Iterator[Step]) -> Iterator[Step]:
         """Take down each step, and pass it on."""
@@ -161,9 +179,10 @@ class Watch:
         where = zip(batch.workload.tolist(), batch.track.tolist(), strict=True)
         known = zip(where, episodes.tolist(), batch.is_ood.tolist(), onset.tolist(), strict=True)
         for visit, episode, is_ood, begins in known:
-            if visit != self._visit:
+            if visit != self._visit or self._visited == self.longest:
                 self.end_visit()
                 self._visit = visit
+            self._visited += 1
             scores, alarms = {}, {}
             for name, rows in said.items():
                 alarm, cancelled, score, decided, right = next(rows)
@@ -175,6 +194,7 @@ class Watch:
 
     def end_visit(self) -> None:
         """Take in the visit that has ended: what follows is of another track, or nothing follows."""
+        self._visited = 0
         self.evidence.end_visit()
         for watched in self.monitors.values():
             watched.end_visit()

@@ -1,6 +1,6 @@
 """What can be said of a stream that still runs, whoever looks when: in constant memory.
 
-Consecutive instances of one track are a visit, and count as one value: they resemble each other.
+Consecutive instances of one track are a visit, and count together: they resemble each other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from farm.judging.along_stream import Growth, share_of
 from farm.measures import Bounded
-from farm.statistics.anytime import BettingSequence, ScoreEvidence, Together
+from farm.statistics.anytime import RatioSequence, ScoreEvidence, Together
 from farm.statistics.clopper_pearson import low_of_share
 
 LEVEL = 0.95
@@ -22,7 +22,7 @@ TOGETHER = 64
 
 
 class VisitMean:
-    """The mean over a visit of what counts.
+    """The mean of a visit's scores.
 
     Examples
     --------
@@ -48,20 +48,30 @@ class VisitMean:
 
 
 class LiveShare:
-    """A share by now, between bounds that hold at all moments together; a visit counts once it has ended."""
+    """A share of instances by now, between bounds that hold at all moments together.
 
-    def __init__(self) -> None:
-        self._sequence, self._visit = BettingSequence(LEVEL), VisitMean()
-        self._ended: list[float] = []
+    A visit counts once it has ended: by how many instances the share is of, and how many of them are hits.
+
+    Parameters
+    ----------
+    longest
+        How many instances a visit has at most.
+    """
+
+    def __init__(self, longest: int = 1) -> None:
+        self._sequence = RatioSequence(longest, LEVEL)
+        self._hits = self._count = 0
+        self._ended: list[tuple[int, int]] = []
 
     def follow(self, value: bool) -> None:
         """Take the next instance that counts."""
-        self._visit.add(value)
+        self._hits, self._count = self._hits + value, self._count + 1
 
     def end_visit(self) -> None:
         """Take the visit in."""
-        if (mean := self._visit.end()) is not None:
-            self._ended.append(mean)
+        if self._count:
+            self._ended.append((self._hits, self._count))
+            self._hits = self._count = 0
             if len(self._ended) == TOGETHER:
                 self._take()
 
@@ -73,7 +83,8 @@ class LiveShare:
 
     def _take(self) -> None:
         if self._ended:
-            self._sequence.add(np.array(self._ended))
+            hits, counts = np.array(self._ended, dtype=np.float64).T
+            self._sequence.add(hits, counts)
             self._ended.clear()
 
 
@@ -115,7 +126,7 @@ class LiveEvidence:
     Parameters
     ----------
     monitors
-        Their names.
+        The names of those that are asked; what others say is passed over.
     """
 
     def __init__(self, monitors: Sequence[str]) -> None:
@@ -139,8 +150,8 @@ class LiveEvidence:
         """Take the next instance; monitors that failed are left out."""
         self.n += 1
         self._quiet &= quiet
-        for name, score in scores.items():
-            self._visits[name].add(score)
+        for name in self._visits.keys() & scores.keys():
+            self._visits[name].add(scores[name])
             if self.has_reference:
                 self.peeking[name].follow(alarms[name], self.n)
             elif quiet:

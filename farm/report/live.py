@@ -1,19 +1,23 @@
-"""The table that `farm stream` updates while it runs."""
+"""The tables that `farm stream` updates while it runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from farm.judging.live_bounds import REFERENCE
+from farm.judging.live_bounds import LEVEL, REFERENCE
 from farm.measures.delays import Outcome
 from farm.report.cells import DASH, interval
-from farm.statistics.wording import listed, one_in_words
+from farm.report.terminal import Paragraph, printed
+from farm.statistics.wording import counted, listed, one_in_words
 
 if TYPE_CHECKING:
     from farm.judging.live import Watch, Watched
@@ -21,51 +25,99 @@ if TYPE_CHECKING:
     from farm.measures import Measure
 
 _BARS = "▁▂▃▄▅▆▇█"
+MONITOR = "monitor"
+HEADING = 9
+"""So many lines of a table show no monitor."""
 
 
-def live_table(watch: Watch, window: int, width: int, rows: int | None = None, page: int = 0) -> Table:
-    """Show what is known by now, a row a monitor. Numbers are whole: names are cut where there is no room.
+def live_tables(
+    watch: Watch, window: int, width: int, height: int | None = None, page: int = 0
+) -> RenderableType:
+    """Show what is known by now and, below, what holds at all times together, a row a monitor.
 
     Parameters
     ----------
-    width
-        Of the terminal. What holds at all moments is shown where there is room beside whole names; where it
-        is too narrow there are no sparklines either.
-    rows, page
-        How many monitors are shown at a time, and which of the pages this is, again from the first one after
-        the last; None: all.
+    width, height
+        Of the terminal. Where there are fewer lines than both tables have, pages take turns; None: there are
+        enough.
+    page
+        Which of the pages is shown, again from the first one after the last.
     """
-    title = f"{watch.n:,} instances, {watch.n_ood:,} OOD, {watch.onsets:,} onsets; windows of {window:,}"
-    every = list(watch.monitors.values())
-    if rows is not None and len(every) > rows:
-        pages = -(-len(every) // rows)
-        first = page % pages * rows
-        title += f"\nmonitors {first + 1} to {min(first + rows, len(every))} of {len(every)}"
-        every = every[first : first + rows]
     watch.evidence.take()
+    every = list(watch.monitors.values())
+    tables: Sequence[Callable[[Watch, int, Sequence[Watched]], RenderableType]] = (
+        partial(_now, window),
+        _at_all_times,
+    )
+    known, lasting = (table(watch, width, every) for table in tables)
+    whole = Group(known, Text(), lasting)
+    if height is None or printed(whole, width=width).count("\n") <= height:
+        return whole
+    rows = max(height - HEADING, 1)
+    pages = [(table, first) for table in tables for first in range(0, len(every), rows)]
+    table, first = pages[page % len(pages)]
+    shown = every[first : first + rows]
+    told = f"page {page % len(pages) + 1} of {len(pages)}"
+    if len(shown) < len(every):
+        told += f": monitors {first + 1} to {first + len(shown)} of {len(every)}"
+    return Group(Text(told), table(watch, width, shown))
+
+
+def _now(window: int, watch: Watch, width: int, monitors: Sequence[Watched]) -> RenderableType:
+    """Show what is known by now."""
+    counts = counted(watch.n, "instance"), f"{watch.n_ood:,} OOD", counted(watch.onsets, "onset")
     lasting = any(w.by_alarm.delays != w.by_cancelling.delays for w in watch.monitors.values())
-    sound = [w for w in every if w.failure is None]
-    shown = [_Written.of(column, sound, watch) for column in LIVE if lasting or column is not _CANCELLED]
-    free = width - sum(each.size for each in shown) - 1 - max((cell_len(w.name) for w in every), default=0)
-    for column in ANYTIME:
-        more = _Written.of(column, sound, watch)
-        if more.size > free:
+    columns = [column for column in LIVE if lasting or column is not _CANCELLED]
+    return _table(f"{', '.join(counts)}; windows of {window:,}", columns, watch, width, monitors)
+
+
+def _at_all_times(watch: Watch, width: int, monitors: Sequence[Watched]) -> RenderableType:
+    """Show what holds whoever looks when."""
+    visits = f"a track's instances in a row counted together, {watch.longest:,} at most"
+    taken = "instances counted one by one" if watch.longest == 1 else visits
+    told = f"at all times together: bounds of {100 * LEVEL:g} % each, {taken}"
+    if watch.evidence.has_reference:
+        told += (
+            "; evidence 1 in N: the chance of ever seeing as much, were scores like those of the first "
+            f"{REFERENCE} quiet visits"
+        )
+        if any(w.name not in watch.evidence.growth for w in monitors):
+            told += "; yardsticks give none"
+    else:
+        told += f"; evidence from {REFERENCE} quiet visits on"
+    return _table(told, ANYTIME, watch, width, monitors)
+
+
+def _table(
+    title: str, columns: Sequence[LiveColumn], watch: Watch, width: int, monitors: Sequence[Watched]
+) -> RenderableType:
+    """Make a table in which numbers are whole; where there is no room, names are cut, then columns go."""
+    sound = [w for w in monitors if w.failure is None]
+    shown = [_Written.of(column, sound, watch) for column in columns]
+    longest = max(map(cell_len, (MONITOR, *(w.name for w in monitors))))
+    gone: list[str] = []
+    while len(shown) > 1:
+        last = max(range(len(shown)), key=lambda place: (shown[place].column.spare, place))
+        spare = shown[last].column.spare
+        if sum(each.size for each in shown) + min(longest, SHORTEST_NAME[spare]) < width:
             break
-        shown, free = [*shown, more], free - more.size
-        title += "" if column.legend is None else f"\n{column.legend}"
-    if sum(each.size for each in shown) + SHORTEST_NAME >= width:
-        shown = [each for each in shown if each.heading]
+        gone += [shown.pop(last).column.heading.replace("\n", " ")]
+    if left_out := [heading for heading in gone[::-1] if heading]:
+        title += f"; too narrow for {listed(left_out)}"
+    if any("moved" in each.cells for each in shown):
+        title += "; moved: no single value goes with all that came"
     room = max(width - sum(each.size for each in shown) - 1, 1)
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column("monitor", no_wrap=True, overflow="ellipsis", max_width=room)
+    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column(MONITOR, no_wrap=True, overflow="ellipsis", max_width=room)
     for each in shown:
-        justify: Literal["left", "right"] = "right" if each.heading else "left"
-        table.add_column(each.heading, justify=justify, no_wrap=True, min_width=each.size - 1)
+        heading = each.column.heading
+        justify: Literal["left", "right"] = "right" if heading else "left"
+        table.add_column(heading, justify=justify, no_wrap=True, min_width=each.size - 1)
     cells = zip(*(each.cells for each in shown), strict=True)
-    for watched in every:
+    for watched in monitors:
         told = ["failed"] if watched.failure is not None else next(cells)
         table.add_row(watched.name, *told)
-    return table
+    return Group(Paragraph(title, "italic"), table)
 
 
 def last_words(watch: Watch) -> Iterator[str]:
@@ -73,9 +125,10 @@ def last_words(watch: Watch) -> Iterator[str]:
     evidence = watch.evidence
     evidence.take()
     if not evidence.has_reference:
+        visits = counted(evidence.n_reference, "quiet visit")
         yield (
-            f"Whether scores moved is not told: {evidence.n_reference} visits of tracks were quiet, and it "
-            f"takes the first {REFERENCE} to hold others against."
+            f"Whether scores moved is not told after {visits}: it takes the first {REFERENCE} to hold others "
+            "against."
         )
         return
     names = listed(list(evidence.growth)) + (" together" if len(evidence.growth) > 1 else "")
@@ -98,22 +151,22 @@ class LiveColumn:
 
     heading: str
     write: Callable[[Watched, Watch], str]
-    legend: str | None = None
-    """What the title says of it."""
+    spare: int = 0
+    """The higher, the sooner it goes where there is no room."""
 
 
 @dataclass(frozen=True)
 class _Written:
     """A column with its texts, and how much room it takes."""
 
-    heading: str
+    column: LiveColumn
     cells: Sequence[str]
     size: int
 
     @classmethod
     def of(cls, column: LiveColumn, monitors: Sequence[Watched], watch: Watch) -> _Written:
         cells = [column.write(watched, watch) for watched in monitors]
-        return cls(column.heading, cells, 1 + max(map(cell_len, (*column.heading.split("\n"), *cells))))
+        return cls(column, cells, 1 + max(map(cell_len, (*column.heading.split("\n"), *cells))))
 
 
 def _bounds(share: LiveShare) -> str:
@@ -128,43 +181,34 @@ def _bounds(share: LiveShare) -> str:
 
 def _evidence(watched: Watched, watch: Watch) -> str:
     evidence = watch.evidence
-    return one_in_words(evidence.growth[watched.name].log_e) if evidence.has_reference else DASH
+    asked = evidence.has_reference and watched.name in evidence.growth
+    return one_in_words(evidence.growth[watched.name].log_e) if asked else DASH
 
 
 _CANCELLED = LiveColumn(
-    "until\ncancelled", lambda w, _: _number(w.by_cancelling.delays.quantile(0.5), "{:g}")
+    "until\ncancelled", lambda w, _: _number(w.by_cancelling.delays.quantile(0.5), "{:,.0f}")
 )
 LIVE = (
     LiveColumn("overall\nMCC", lambda w, _: _number(w.window.overall_mcc, "{:.2f}")),
-    LiveColumn("", lambda w, _: sparkline(w.mcc_history, -1.0, 1.0)),
+    LiveColumn("", lambda w, _: sparkline(w.mcc_history, -1.0, 1.0), spare=2),
     LiveColumn("alarm\nrate", lambda w, _: _number(w.window.alarm_rate, "{:.3f}")),
-    LiveColumn("", lambda w, _: sparkline(w.alarm_history, 0.0, 1.0)),
+    LiveColumn("", lambda w, _: sparkline(w.alarm_history, 0.0, 1.0), spare=2),
     LiveColumn("false\nper 1000", lambda w, watch: _number(w.false_alarms_per_1000(watch.quiet), "{:.1f}")),
     LiveColumn("found", lambda w, _: f"{w.by_alarm.delays[Outcome.FOUND]:,}"),
     LiveColumn("missed", lambda w, _: f"{w.by_alarm.delays.missed:,}"),
-    LiveColumn("open", lambda w, _: f"{w.by_alarm.delays[Outcome.OPEN]:,}"),
-    LiveColumn("no\ndelay", lambda w, _: f"{w.by_alarm.delays.without:,}"),
-    LiveColumn("median\ndelay", lambda w, _: _number(w.by_alarm.delays.quantile(0.5), "{:g}")),
+    LiveColumn("open", lambda w, _: f"{w.by_alarm.delays[Outcome.OPEN]:,}", spare=1),
+    LiveColumn("no\ndelay", lambda w, _: f"{w.by_alarm.delays.without:,}", spare=1),
+    LiveColumn("median\ndelay", lambda w, _: _number(w.by_alarm.delays.quantile(0.5), "{:,.0f}")),
     _CANCELLED,
 )
 ANYTIME = (
-    LiveColumn(
-        "evidence\nof change",
-        _evidence,
-        f"evidence 1 in N: the chance of ever seeing as much, were scores like those of the first {REFERENCE}"
-        " quiet visits",
-    ),
-    LiveColumn(
-        "false\nalarms %",
-        lambda w, _: _bounds(w.false_alarm_rate),
-        "false alarms, risk, coverage: 95 % bounds at all moments together, each visit of a track one value",
-    ),
+    LiveColumn("false\nalarms %", lambda w, _: _bounds(w.false_alarm_rate)),
     LiveColumn("risk if\naccepted %", lambda w, _: _bounds(w.risk)),
     LiveColumn("coverage\n%", lambda w, _: _bounds(w.coverage)),
+    LiveColumn("evidence\nof change", _evidence),
 )
-"""What holds whoever looks when, in the order in which there is to be room for it."""
-SHORTEST_NAME = 12
-"""So much room a name has before sparklines are left out."""
+SHORTEST_NAME = (8, 8, 12)
+"""So much room a name has before columns go that are spare as little or as much as this."""
 
 
 def sparkline(values: Iterable[float], low: float, high: float) -> str:

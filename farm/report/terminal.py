@@ -35,7 +35,7 @@ def renderable(records: Records, width: int, *, everything: bool = False) -> Ren
         if before is None or before.title != sheet.title:
             pieces.append(Text(sheet.title, style="bold"))
         pieces += [*map(Text, sheet.said), Text(sheet.subtitle), *_tables(sheet, width)]
-        pieces += [_Paragraph(sheet.below, "dim"), Text()] if sheet.below else []
+        pieces += [Paragraph(sheet.below, "dim"), Text()] if sheet.below else []
     pieces += [Text(f"{_mark(i)} {note}", style="dim") for i, note in enumerate(report.notes, start=1)]
     pieces += [Text()] if report.notes else []
     pieces += [Text(line, style="dim") for line in report.legend]
@@ -44,17 +44,17 @@ def renderable(records: Records, width: int, *, everything: bool = False) -> Ren
 
 def sentences(told: Sequence[str], warnings: Sequence[str] = ()) -> RenderableType:
     """Return the answer's sentences, each in a paragraph of its own, after the warnings."""
-    pieces = [_Paragraph(f"Warning: {warning}.", "yellow") for warning in warnings]
-    pieces += [_Paragraph(sentence, "bold") for sentence in told]
+    pieces = [Paragraph(f"Warning: {warning}.", "yellow") for warning in warnings]
+    pieces += [Paragraph(sentence, "bold") for sentence in told]
     return Group(*(piece for each in pieces for piece in (each, Text())))
 
 
 @dataclass(frozen=True)
-class _Paragraph:
+class Paragraph:
     """Text whose lines break between words, but not between a number and its per cent sign."""
 
     text: str
-    style: str
+    style: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         whole = re.sub(r"(?<=\d) (?=%)", _NO_BREAK, self.text)

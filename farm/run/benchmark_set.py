@@ -162,6 +162,14 @@ class StoredStream:
         return len(self._index)
 
     @property
+    def longest_track(self) -> int:
+        """How many ID instances of one track come in a row at most; shuffled, each comes by itself."""
+        if self._record["made_by"].get("order") == "shuffled":
+            return 1
+        track = self._index["track"].where(~self._index["is_ood"])
+        return int(track.groupby(track.ne(track.shift()).cumsum()).count().clip(lower=1).max())
+
+    @property
     def provenance(self) -> Mapping[str, JSON]:
         """What made this set, with the hash of its record."""
         n_ood = int(self._index["is_ood"].sum())

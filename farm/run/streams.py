@@ -51,6 +51,11 @@ class FromSources:
         return self._sources.workload.classes
 
     @property
+    def longest_track(self) -> int:
+        """How many ID instances of one track come in a row at most."""
+        return int(np.unique(self._sources.workload.test.groups, return_counts=True)[1].max())
+
+    @property
     def uses_classifier(self) -> bool:
         """Whether making the next instances runs a classifier."""
         return self._sources.uses_classifier
@@ -128,6 +133,11 @@ class BenchmarkStream(FromSources):
     def length(self) -> int:
         """How many instances there are."""
         return len(self._rows)
+
+    @property
+    def longest_track(self) -> int:
+        """How many ID instances of one track come in a row at most; shuffled, each comes by itself."""
+        return 1 if self._order == "shuffled" else super().longest_track
 
     @property
     def shortened(self) -> str | None:

@@ -86,6 +86,11 @@ class TimedStream(FromSources):
         return self._length
 
     @property
+    def longest_track(self) -> int:
+        """How many ID instances of one track come in a row at most."""
+        return self._schedule.views or super().longest_track
+
+    @property
     def provenance(self) -> Mapping[str, JSON]:
         """What made this stream."""
         return {

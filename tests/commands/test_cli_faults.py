@@ -188,7 +188,7 @@ def test_an_endless_stream_ends_with_ctrl_c_and_tells_what_it_saw(experiment):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
-    assert "1 onsets" in out or "0 onsets" in out
+    assert "1 onset;" in out or "0 onsets;" in out
     assert "Traceback" not in err
 
 

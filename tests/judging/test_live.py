@@ -9,8 +9,9 @@ from farm.api import Context, FaultContext
 from farm.judging.live import HISTORY, Watch, Watched
 from farm.judging.readouts import judged_records
 from farm.measures.along_time import Window
+from farm.measures.delays import Outcome
 from farm.measures.episodes import Episodes
-from farm.report.live import live_table, sparkline
+from farm.report.live import HEADING, live_tables, sparkline
 from farm.report.terminal import printed
 from farm.run.faults import Fault
 from farm.run.schedules import Recurring
@@ -40,7 +41,7 @@ def watched(tiny, classifier):
     bed.fit(monitors, classifier, tiny)
     readouts = bed.run(stream, classifier, monitors[:2], tiny, batch_size=16)
     system = SystemUnderTest(classifier, monitors)
-    watch = Watch([m.name for m in monitors], window=100)
+    watch = Watch([m.name for m in monitors], window=100, longest=3)
     for _ in watch.follow(system, system.steps(stream, 16)):
         pass
     return watch, readouts
@@ -76,8 +77,8 @@ def test_a_monitor_that_fails_is_shown_as_failed(watched):
     watch, _ = watched
     same_text(watch.monitors["broken"].failure)
     watch.remember()
-    table = live_table(watch, 100, 80)
-    assert table.row_count == 3
+    rows = [line.split() for line in printed(live_tables(watch, 100, 80), width=80).splitlines()]
+    assert [row[1:] for row in rows if row[:1] == ["broken"]] == [["failed"]] * 2
 
 
 def test_a_sparkline_is_as_high_as_its_values():
@@ -101,20 +102,42 @@ def test_numbers_are_never_cut_names_are(width, policies):
             watched.follow(-1, is_ood=False, alarm=False, cancelled=False, onset=False)
     watch.quiet = 123_456
     watch.remember()
-    shown = printed(live_table(watch, 100, width), width=width)
+    shown = printed(live_tables(watch, 100, width), width=width)
     rows = [line.split() for line in shown.splitlines() if line.startswith("a-")]
-    assert len(rows) == 3
-    for _, *numbers in rows:
+    assert len(rows) == 6
+    for _, *numbers in rows[:3]:
         plain = [number for number in numbers if number not in "·"]
-        assert plain[2:7] == ["1000.0", "1,200", "0", "0", "0"]
+        assert plain[2:5] == ["1000.0", "1,200", "0"]
     assert max(map(len, shown.splitlines())) <= width
-    assert ("very-long-name-0" in shown) == (width == 120)
+    assert ("very-long-name-0" in shown.split("at all times")[0]) == (width == 120)
 
 
-def test_more_monitors_than_lines_come_page_by_page():
-    names = [f"m{i}" for i in range(7)]
-    watch = Watch(names, window=100)
-    pages = [printed(live_table(watch, 100, 80, rows=3, page=page), width=80) for page in range(4)]
-    seen = [[name for name in names if f"\n{name} " in page] for page in pages]
-    assert seen == [names[:3], names[3:6], names[6:], names[:3]]
-    assert "monitors 7 to 7 of 7" in pages[2]
+def numbered(n):
+    """A watch of so many monitors, m0 and on."""
+    return Watch([f"m{i}" for i in range(n)], window=100)
+
+
+@pytest.mark.parametrize(("rows", "pages"), [(3, 6), (7, 2)])
+def test_where_there_are_fewer_lines_than_both_tables_have_pages_take_turns(rows, pages):
+    watch, seen = numbered(7), []
+    for page in range(pages):
+        shown = printed(live_tables(watch, 100, 80, rows + HEADING, page), width=80)
+        assert shown.startswith(f"page {page + 1} of {pages}")
+        assert shown.count("\n") <= rows + HEADING
+        seen += [(f"m{i}", "coverage" in shown) for i in range(7) if f"\nm{i} " in shown]
+    assert seen == [(f"m{i}", table) for table in (False, True) for i in range(7)]
+    first, again = (printed(live_tables(watch, 100, 80, rows + HEADING, at), width=80) for at in (0, pages))
+    assert again == first
+
+
+def test_both_tables_are_shown_where_there_are_lines_for_them():
+    whole = printed(live_tables(numbered(7), 100, 80), width=80)
+    lines = whole.count("\n")
+    assert printed(live_tables(numbered(7), 100, 80, lines), width=80) == whole
+    assert "page 1 of 2" in printed(live_tables(numbered(7), 100, 80, lines - 1), width=80)
+
+
+def test_long_delays_are_written_out():
+    watch = numbered(1)
+    watch.monitors["m0"].by_alarm._counts[Outcome.FOUND, 1_234_567] += 1
+    assert " 1,234,567 " in printed(live_tables(watch, 100, 120), width=120)

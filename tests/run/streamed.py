@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,3 +32,8 @@ def same_columns(first: Mapping[str, NDArray[np.generic]], second: Mapping[str, 
         np.array_equal(values, second[name], equal_nan=values.dtype.kind == "f")
         for name, values in first.items()
     )
+
+
+def most_in_a_row(values: Iterable[object]) -> int:
+    """Return how often the same value comes in a row at most."""
+    return max(len(list(run)) for _, run in groupby(values))

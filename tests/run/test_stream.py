@@ -22,12 +22,13 @@ from farm.api import (
     uniform_by_id,
 )
 from farm.errors import DataError, ExperimentError, ParameterError
+from farm.run.benchmark_set import StoredStream, write_benchmark
 from farm.run.faults import Fault
 from farm.run.sources import _fault_ids, check_unseen
 from farm.run.streams import BenchmarkStream
 from farm.run.testbed import Testbed
 from farm.testing.fakes import FakeFaultload, TinyModel, tiny_workload
-from tests.run.streamed import columns_of, same_columns
+from tests.run.streamed import columns_of, most_in_a_row, same_columns
 from tests.wording import refused, same_text
 
 
@@ -387,3 +388,17 @@ def test_a_stream_of_id_instances_alone_has_no_fault(tiny):
     assert (stream.n_ood, stream.provenance["faults"]) == (0, [])
     assert not whole(stream).is_ood.any()
     assert stream.classes == tiny.classes
+
+
+def test_no_track_has_more_id_instances_in_a_row_than_is_told(tiny, fault, tmp_path):
+    stream = BenchmarkStream(tiny, fault, order="sequential", seed=3)
+    write_benchmark(stream, tmp_path / "set")
+    seen = whole(stream)
+    assert stream.longest_track == 3 == most_in_a_row(seen.track[~seen.is_ood])
+    assert StoredStream(tmp_path / "set").longest_track == 3
+
+
+def test_of_a_shuffled_stream_each_instance_comes_by_itself(tiny, fault, tmp_path):
+    stream = BenchmarkStream(tiny, fault, seed=3)
+    write_benchmark(stream, tmp_path / "set")
+    assert stream.longest_track == StoredStream(tmp_path / "set").longest_track == 1

@@ -21,7 +21,7 @@ from farm.run.testbed import Testbed
 from farm.run.timed import TimedStream
 from farm.run.timeline import STRETCH
 from farm.testing.fakes import FakeFaultload, TinyModel, TinySource
-from tests.run.streamed import columns_of
+from tests.run.streamed import columns_of, most_in_a_row
 from tests.wording import refused
 
 
@@ -287,3 +287,10 @@ def test_real_tracks_get_no_noise_of_ours(tiny, context):
     for name, image, is_ood in zip(seen["ids"], seen["images"], seen["is_ood"], strict=True):
         if not is_ood:
             assert np.array_equal(image, originals[name.split("~")[0]])
+
+
+@pytest.mark.parametrize(("schedule", "longest"), [(Onset(at=50), 4), (Sequence(views=6), 6)])
+def test_no_object_is_seen_more_often_in_a_row_than_is_told(tiny, context, schedule, longest):
+    stream = TimedStream(tiny, fault(context), schedule=schedule, length=200)
+    # Within one pass: after it another object comes first.
+    assert stream.longest_track == longest == most_in_a_row(first(stream, 50)["track"])

@@ -153,10 +153,12 @@ def add_streams(commands: Commands) -> None:
     )
     stream.description = (
         "Watch an experiment's stream while it runs, endless ones too (stream.length: endless): windowed "
-        "measures, false alarms, detection delays. Nothing is kept. Ctrl-C ends it."
+        "measures, false alarms, detection delays; bounds of the rate of false alarms, the risk of accepted "
+        "decisions and the coverage that hold at all times together, and evidence that scores have moved. "
+        "Nothing is kept. Ctrl-C ends it."
     )
     experiment(stream)
-    stream.add_argument("--live", action="store_true", help="update the table while it runs")
+    stream.add_argument("--live", action="store_true", help="update the tables while it runs")
     stream.add_argument("--length", type=int, metavar="N", help="stop after about this many instances")
     stream.add_argument(
         "--window", type=int, default=500, metavar="N", help="instances a window (default: 500)"

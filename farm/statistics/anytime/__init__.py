@@ -13,6 +13,7 @@ from farm.statistics.anytime.evidence import Evidence, RateEvidence, ScoreEviden
 from farm.statistics.anytime.paths import Method, path
 from farm.statistics.anytime.peeking import repeated_fixed_n
 from farm.statistics.anytime.prediction_powered import PredictionPowered
+from farm.statistics.anytime.ratio import RatioSequence
 from farm.statistics.anytime.sequence import ConfidenceSequence
 from farm.statistics.anytime.tracks import by_track
 
@@ -24,6 +25,7 @@ __all__ = [
     "Method",
     "PredictionPowered",
     "RateEvidence",
+    "RatioSequence",
     "ScoreEvidence",
     "Together",
     "by_track",

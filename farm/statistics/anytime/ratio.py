@@ -105,6 +105,8 @@ class RatioSequence:
         hits = np.asarray(hits, dtype=np.float64).reshape(-1)
         self._check(hits, counts)
         hits, counts = hits[counts > 0], counts[counts > 0]
+        if self._single is not None:
+            return self._follow_single(self._single, hits)
         ends = np.empty((2, len(counts)))
         for start in range(0, len(counts), _BLOCK):
             part = slice(start, min(start + _BLOCK, len(counts)))
@@ -112,10 +114,19 @@ class RatioSequence:
             ends[0, part] = np.maximum.accumulate(np.maximum(lows, self._bounds[0]))
             ends[1, part] = np.minimum.accumulate(np.minimum(highs, self._bounds[1]))
             self._bounds = float(ends[0, part.stop - 1]), float(ends[1, part.stop - 1])
-            self._n += len(hits[part])
-            self._hits += float(hits[part].sum())
-            self._counts += float(counts[part].sum())
+            self._note(hits[part], counts[part])
         return ends[0], ends[1]
+
+    def _follow_single(self, single: BettingSequence, hits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        lows, highs = single.follow(np.clip(hits, self._least, self._most))
+        self._bounds = max(single.low, 0.0), min(single.high, 1.0)
+        self._note(hits, np.ones(len(hits)))
+        return np.maximum(lows, 0.0), np.minimum(highs, 1.0)
+
+    def _note(self, hits: FloatArray, counts: FloatArray) -> None:
+        self._n += len(hits)
+        self._hits += float(hits.sum())
+        self._counts += float(counts.sum())
 
     def _check(self, hits: FloatArray, counts: FloatArray) -> None:
         if len(hits) != len(counts):
@@ -129,9 +140,6 @@ class RatioSequence:
             )
 
     def _follow(self, hits: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if self._single is not None:
-            lows, highs = self._single.follow(np.clip(hits, self._least, self._most))
-            return np.maximum(lows, 0.0), np.minimum(highs, 1.0)
         own, of = hits / self._longest, counts / self._longest
         bets = self._bets(own, of)
         gained = own[:, None] - GRID * of[:, None]
@@ -163,4 +171,4 @@ class RatioSequence:
 def _reached(ruled_out: BoolArray) -> FloatArray:
     """Return the last share of the grid before the first that is left; 0 where that is the first."""
     left = np.column_stack([~ruled_out, np.ones(len(ruled_out), dtype=np.bool_)])
-    return np.concatenate([[0.0], GRID])[left.argmax(axis=1)]
+    return np.asarray(np.concatenate([[0.0], GRID])[left.argmax(axis=1)])

@@ -159,7 +159,9 @@ class FewLabels:
         chance = f"with the chance that {LABEL_CHANCE} tells"
         if self.assumed:
             chance = f"with the same chance, {_percent(Measure(float(np.mean(self.known))))}"
-        return f"Taken for granted: instances were drawn to be labelled {chance}, and not picked."
+        longest = int(self._tracks.sizes.max())
+        longer = f"; no track is longer than {longest:,} instances" if longest > 1 else ""
+        return f"Taken for granted: instances were drawn to be labelled {chance}, and not picked{longer}."
 
 
 def _percent(share: Measure) -> str:

@@ -95,7 +95,6 @@ class Growth:
         if not strongest_at:
             return f"was never as strong as 1 in {STRONG[0]} ({most})"
         if by_lot:
-            told = " and ".join(f"1 in {times}" for times in strongest_at.values())
-            return f"reached {told} in {n:,} {unit}s ({most})"
+            return f"reached 1 in {max(strongest_at.values())} in {n:,} {unit}s ({most})"
         told = " and ".join(f"1 in {times} at {unit} {at:,}" for at, times in strongest_at.items())
         return f"reached {told} of {n:,} ({most})"

@@ -9,7 +9,7 @@ from farm.judging.live_bounds import REFERENCE, TOGETHER, LiveEvidence, LiveShar
 from farm.measures.episodes import Episodes
 from farm.report.live import last_words, live_table
 from farm.report.terminal import printed
-from farm.statistics.anytime import BettingSequence, ScoreEvidence, Together, by_track, repeated_fixed_n
+from farm.statistics.anytime import BettingSequence, ScoreEvidence, Together, Tracks, repeated_fixed_n
 from tests.judging.test_live import watched
 from tests.wording import same_text
 
@@ -41,7 +41,7 @@ def test_a_share_is_that_of_visits_in_order():
         assert len(live._ended) < TOGETHER
     live.end_visit()
     whole = BettingSequence()
-    whole.add(by_track(values.astype(float), visit))
+    whole.add(Tracks(visit).means(values.astype(float)))
     found = live.share
     assert (found.value.value, found.low.value) == pytest.approx((whole.mean, whole.low))
     assert found.high.value == pytest.approx(whole.high)
@@ -136,7 +136,7 @@ def test_shares_equal_those_of_the_readouts(watched):
         (found.risk, wrong, decided),
         (found.false_alarm_rate, alarm, quiet),
     ):
-        expected = by_track(values[counted].astype(float), visit[counted]).mean()
+        expected = Tracks(visit[counted]).means(values[counted].astype(float)).mean()
         assert share.share.value.value == pytest.approx(expected)
 
 

@@ -89,14 +89,15 @@ class FewLabels:
         label = np.where(decided & ~self.known, np.nan, hazard)
         guess = np.where(decided, self.doubt, 0.0)
         longest = int(self._tracks.sizes.max())
-        found = PredictionPowered(float(self.chance.min()), level, longest)
+        most = max(self._most(self.known & decided), 1)
+        found = PredictionPowered(float(self.chance.min()), level, longest, most)
         found.add(guess, label, self.chance, self._tracks)
         return share_of(found)
 
     def _alone(self, hazard: FloatArray, level: float) -> Bounded:
-        labelled = self._tracks.sums(self.known.astype(np.float64))
-        alone = RatioSequence(int(labelled.max()), level)
-        alone.add(self._tracks.sums(hazard * self.known), labelled)
+        alone = RatioSequence(self._most(self.known), level)
+        labelled = self.known.astype(np.float64)
+        alone.add(self._tracks.sums(hazard * labelled), self._tracks.sums(labelled))
         return share_of(alone)
 
     @property
@@ -120,7 +121,11 @@ class FewLabels:
 
     @cached_property
     def _tracks(self) -> Tracks:
-        return Tracks(self.along.track_code)
+        return Tracks(self.along.track)
+
+    def _most(self, instances: BoolArray) -> int:
+        """Return how many of these a track has at most."""
+        return int(self._tracks.sums(instances.astype(np.float64)).max())
 
     def record(self, monitor: str, level: float) -> Record:
         """Return what is known of a monitor for JSON."""
@@ -159,8 +164,8 @@ class FewLabels:
         chance = f"with the chance that {LABEL_CHANCE} tells"
         if self.assumed:
             chance = f"with the same chance, {_percent(Measure(float(np.mean(self.known))))}"
-        longest = int(self._tracks.sizes.max())
-        longer = f"; no track is longer than {longest:,} instances" if longest > 1 else ""
+        longest, most = int(self._tracks.sizes.max()), self._most(self.known)
+        longer = f"; no track has more than {longest:,} instances and {most:,} labels" if longest > 1 else ""
         return f"Taken for granted: instances were drawn to be labelled {chance}, and not picked{longer}."
 
 

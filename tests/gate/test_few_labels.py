@@ -156,3 +156,8 @@ def test_a_log_tells_labels_chances_and_records_the_hazard(tmp_path):
     same_text("\n".join([hazard["sentence"], hazard["assumption"]]))
     unlabelled = alarm_records(before, reference=Reference.of(log, "june"))
     assert unlabelled[0]["anytime"]["residual_hazard"] is None
+
+
+def test_what_is_taken_for_granted_of_tracks_is_told():
+    made, _ = field(np.random.default_rng(10), 60, track=np.repeat(np.arange(12), 5))
+    same_text(FewLabels.of(made).assumption)

@@ -30,6 +30,8 @@ class PredictionPowered:
         The chance that the mean lies between the bounds at all times.
     longest
         Where instances come in tracks, no track has more of them.
+    most_asked
+        No track has more whose answer adds to the proxies; without, all that it has.
 
     References
     ----------
@@ -47,10 +49,13 @@ class PredictionPowered:
     (5000, 554, [0.069, 0.09, 0.112])
     """
 
-    def __init__(self, lowest_chance: float, level: float = 0.95, longest: int = 1) -> None:
+    def __init__(
+        self, lowest_chance: float, level: float = 0.95, longest: int = 1, most_asked: int | None = None
+    ) -> None:
         check_number("lowest_chance", lowest_chance, above=0, high=1)
         self._lowest_chance, self._labelled = float(lowest_chance), 0
-        self._sequence = RatioSequence(longest, level, 1.0 - 1.0 / lowest_chance, 1.0 / lowest_chance)
+        beyond = (longest if most_asked is None else most_asked) * (1.0 / lowest_chance - 1.0)
+        self._sequence = RatioSequence(longest, level, beyond)
         self._explained = self._proxied = 0.0
 
     @property

@@ -116,10 +116,21 @@ def test_tracks_of_unequal_length_are_bounded_by_what_all_instances_are(mixed):
         value = ((random.random(80) < 0.6) & (lengths == 15))[track].astype(float)
         proxy = np.clip(value + random.normal(0, 0.3, len(value)), 0, 1)
         label = np.where(random.random(len(value)) < 0.3, value, np.nan)
-        found = PredictionPowered(0.3, LEVEL, longest=15)
-        found.add(proxy, label, np.full(len(value), 0.3), Tracks(track))
-        wrong += not found.low <= 0.4 * 15 * 0.6 / (0.4 * 15 + 0.6) <= found.high
+        tracks = Tracks(track)
+        most = int(tracks.sums((~np.isnan(label)).astype(float)).max())
+        found = {some: PredictionPowered(0.3, LEVEL, longest=15, most_asked=some) for some in (None, most)}
+        for each in found.values():
+            each.add(proxy, label, np.full(len(value), 0.3), tracks)
+        wrong += not found[most].low <= 0.4 * 15 * 0.6 / (0.4 * 15 + 0.6) <= found[most].high
+        width = {some: each.high - each.low for some, each in found.items()}
+        assert width[most] <= width[None]
     assert wrong <= binom.ppf(0.9999, times, 1 - LEVEL)
+
+
+def test_a_track_with_more_answers_than_were_told_of_is_refused():
+    found, tracks = PredictionPowered(0.5, longest=8, most_asked=2), Tracks(np.zeros(8, dtype=int))
+    with refused(DataError):
+        found.add(np.zeros(8), np.ones(8), np.full(8, 0.5), tracks)
 
 
 def test_tracks_with_all_labels_are_their_own_sums():

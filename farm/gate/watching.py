@@ -177,7 +177,9 @@ class WatchedLog:
             told = "Its alarm rate did not stay the same along the log"
         else:
             low, high = (f"{100 * end.value:.1f} %" for end in (rate.low, rate.high))
-            told = f"Its alarm rate is between {low} and {high} at all moments"
+            longest = int(self._tracks.sizes.max())
+            given = f" (if no track has more than {longest:,} instances)" if longest > 1 else ""
+            told = f"Its alarm rate is between {low} and {high} at all moments{given}"
         if at is None:
             return told
         test = f"a test for a fixed number, repeated after each {self.unit},"

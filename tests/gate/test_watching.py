@@ -71,10 +71,10 @@ def test_where_tracks_are_shared_each_is_one_value():
 
 
 def drives(random, *, mixed):
-    """Drives of 1 and 20 frames, of which the long ones score lower; one after the other, or alternating."""
+    """Drives of 1 and 20 frames, of which long ones score far lower; one after the other, or alternating."""
     lengths = np.where(random.random(60) < 0.5, 20, 1)
     track = np.arange(60).repeat(lengths)
-    scores = (random.normal(size=60) - (lengths == 20))[track] + 0.3 * random.normal(size=len(track))
+    scores = (random.normal(size=60) - 3 * (lengths == 20))[track] + 0.3 * random.normal(size=len(track))
     if mixed:
         # Each begins somewhere in the first third and goes on beside others.
         begin = random.random(60) * 10
@@ -95,7 +95,7 @@ def test_drives_of_unequal_length_seldom_show_1_in_20_where_nothing_moved(mixed)
 
 def test_of_drives_that_alternate_no_moment_is_told():
     now = drives(np.random.default_rng(0), mixed=True)
-    moved = Readouts(now.instances, now.alarms.assign(score=now.alarms["score"] + 4, alarm=True), now.run)
+    moved = Readouts(now.instances, now.alarms.assign(score=now.alarms["score"] + 6, alarm=True), now.run)
     found = watched(moved, drives(np.random.default_rng(1), mixed=False))
     assert found.growth("odin").first[20] is not None
     assert found.peeking("odin") is None

@@ -47,12 +47,16 @@ class Moments:
     decided: Decision | None
     peeked: Decision | None
     """What came first of tests for a fixed number of instances, repeated after each of them."""
+    by_lot: bool = False
+    """Whether tracks alternate, so that they were taken in an order by lot and there are no moments."""
 
     def says(self, *, passed: bool) -> bool:
         """Whether it was decided so."""
         return self.decided is not None and self.decided.passed == passed
 
     def __str__(self) -> str:
+        if self.by_lot:
+            return "tracks alternate: taken in an order by lot"
         of_all = f"{self.unit} {{at:,}} of {self.n:,}"
         told = []
         if self.decided is not None:
@@ -149,7 +153,9 @@ class Demand:
         if met:
             return "pass", None, self._decided(worst, met=True) + (also if moments else "")
         if failed:
-            return "fail", None, self._decided(best, met=False) + also
+            value = evidence.value.value
+            strayed = moments is not None and (value > high.value if self.above else value < low.value)
+            return "fail", None, self._decided(best, met=False, strayed=strayed) + also
         reason = self._undecided(low, high) + also
         if not evidence.grows or (not worst.defined and evidence.trials is None):
             return "undecided", None, reason
@@ -182,8 +188,8 @@ class Demand:
             needed = math.ceil(n * times - 1e-9)
         return max(needed, n + 1)
 
-    def _decided(self, end: Measure, *, met: bool) -> str:
-        """Say how good or bad the value surely is."""
+    def _decided(self, end: Measure, *, met: bool, strayed: bool = False) -> str:
+        """Say how good or bad the value surely is, or was before it strayed."""
         if self.allowed is not None:
             worse = -end.value if self.above else end.value
             if worse <= 0:
@@ -193,6 +199,7 @@ class Demand:
         at = f"at {'least' if self.above == met else 'most'} {_figure(end.value, self.bound)}"
         if met:
             return at
+        at = f"it was {at} for a while" if strayed else at
         short, beyond = ("not above", "below") if self.above else ("not below", "above")
         return f"{at}, which is {short if end.value == self.bound else beyond} {self.bound:g}"
 

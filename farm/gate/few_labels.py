@@ -8,6 +8,7 @@ given by chance, bounds hold at all moments of the log together, however bad the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from farm.judging import VerdictTable
 from farm.judging.along_stream import share_of
 from farm.judging.record import Record, plain
 from farm.measures import Bounded, Measure, undefined
-from farm.statistics.anytime import BettingSequence, PredictionPowered, by_track
+from farm.statistics.anytime import PredictionPowered, RatioSequence, Tracks
 from farm.store.logs import LABEL_CHANCE
 from farm.store.readouts import Readouts
 
@@ -74,34 +75,57 @@ class FewLabels:
             return Bounded.nowhere(undefined(NO_CHANCE)), Bounded.nowhere(undefined(NO_CHANCE))
         said = self.along.said[monitor]
         hazard = (said.decided & ~said.right).astype(np.float64)
-        return self._guessed(said.decided, hazard, level), self._alone(hazard, level)
+        alone = self._alone(hazard, level) if self._same_chance else Bounded.nowhere(undefined(CHOSEN))
+        # Where nothing is guessed, all that is known is what labelled instances tell, if they stand for all.
+        only = self.why_no_guess and self._same_chance
+        return alone if only else self._guessed(said.decided, hazard, level), alone
+
+    @property
+    def _same_chance(self) -> bool:
+        return len(np.unique(self.chance)) == 1
 
     def _guessed(self, decided: BoolArray, hazard: FloatArray, level: float) -> Bounded:
         # What was not acted upon is no hazard, and needs no label: guessed and known to be 0 it counts as 0.
         label = np.where(decided & ~self.known, np.nan, hazard)
         guess = np.where(decided, self.doubt, 0.0)
-        found = PredictionPowered(float(self.chance.min()), level)
-        found.add(guess, label, self.chance, self._track(np.arange(len(hazard))))
+        longest = int(self._tracks.sizes.max())
+        most = max(self._most(self.known & decided), 1)
+        found = PredictionPowered(float(self.chance.min()), level, longest, most)
+        found.add(guess, label, self.chance, self._tracks)
         return share_of(found)
 
     def _alone(self, hazard: FloatArray, level: float) -> Bounded:
-        if len(np.unique(self.chance)) > 1:
-            return Bounded.nowhere(undefined(CHOSEN))
-        rows = np.flatnonzero(self.known)
-        track, alone = self._track(rows), BettingSequence(level)
-        alone.add(hazard[rows] if track is None else by_track(hazard[rows], track))
+        alone = RatioSequence(self._most(self.known), level)
+        labelled = self.known.astype(np.float64)
+        alone.add(self._tracks.sums(hazard * labelled), self._tracks.sums(labelled))
         return share_of(alone)
+
+    @property
+    def why_no_guess(self) -> str | None:
+        """Say why the classifier's confidence is no guess; None where it is one."""
+        confidence = self.along.confidence
+        if confidence is None or np.isnan(confidence).all():
+            return "there is no confidence"
+        least, most = np.nanmin(confidence), np.nanmax(confidence)
+        if least < 0 or most > 1:
+            return f"confidence goes from {least:g} to {most:g}, and not from 0 to 1"
+        return None
 
     @property
     def doubt(self) -> FloatArray:
         """How likely the classifier takes itself to be wrong; 0 where it does not tell."""
         confidence = self.along.confidence
-        if confidence is None:
+        if confidence is None or self.why_no_guess:
             return np.zeros(len(self.along))
-        return np.clip(np.nan_to_num(1.0 - confidence), 0.0, 1.0)
+        return np.nan_to_num(1.0 - confidence)
 
-    def _track(self, rows: IntArray) -> IntArray | None:
-        return self.along.track_code[rows] if self.along.shares_tracks else None
+    @cached_property
+    def _tracks(self) -> Tracks:
+        return Tracks(self.along.track)
+
+    def _most(self, instances: BoolArray) -> int:
+        """Return how many of these a track has at most."""
+        return int(self._tracks.sums(instances.astype(np.float64)).max())
 
     def record(self, monitor: str, level: float) -> Record:
         """Return what is known of a monitor for JSON."""
@@ -116,7 +140,7 @@ class FewLabels:
                 "labelled_alone_high": alone.high,
                 "n_labelled": int(self.known.sum()),
                 "assumption": self.assumption,
-                "guessed_by": None if self.along.confidence is None else "confidence",
+                "guessed_by": None if self.why_no_guess else "confidence",
                 "sentence": self.sentence(monitor, level),
             }
         )
@@ -127,9 +151,9 @@ class FewLabels:
         told = f"{monitor}: what is wrong and acted upon is not bounded: {found.low.reason}"
         if found.low.defined:
             low, high = map(_percent, (found.low, found.high))
-            by = "labels" if self.along.confidence is None else "labels and confidence"
+            by = f"labels alone, as {why}" if (why := self.why_no_guess) else "labels and confidence"
             told = f"{monitor}: of all instances {low} to {high} are wrong and acted upon, by {by}"
-            if alone.low.defined:
+            if alone.low.defined and not self.why_no_guess:
                 low, high = map(_percent, (alone.low, alone.high))
                 told += f"; by labelled instances alone {low} to {high}"
         return f"{told}."
@@ -140,7 +164,9 @@ class FewLabels:
         chance = f"with the chance that {LABEL_CHANCE} tells"
         if self.assumed:
             chance = f"with the same chance, {_percent(Measure(float(np.mean(self.known))))}"
-        return f"Taken for granted: instances were drawn to be labelled {chance}, and not picked."
+        longest, most = int(self._tracks.sizes.max()), self._most(self.known)
+        longer = f"; no track has more than {longest:,} instances and {most:,} labels" if longest > 1 else ""
+        return f"Taken for granted: instances were drawn to be labelled {chance}, and not picked{longer}."
 
 
 def _percent(share: Measure) -> str:

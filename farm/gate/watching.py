@@ -3,7 +3,7 @@
 Evidence that scores have moved against a reference is a stake, bet on how each score ranks among those of the
 reference and all before it. Were nothing moved, the chance that it ever grows to x times what it was is at
 most 1 / x; so "1 in 20" is said of at most one in twenty such logs, however often one looks. Instances that
-share a track are one value, their mean.
+share a track are one value, their mean; of an alarm rate, their sum.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from farm.judging import VerdictTable
 from farm.judging.along_stream import Growth, share_of
 from farm.judging.record import Record, plain
 from farm.measures import Bounded, Measure, undefined
-from farm.statistics.anytime import BettingSequence, ScoreEvidence, Together, by_track, repeated_fixed_n
+from farm.statistics.anytime import RatioSequence, ScoreEvidence, Together, Tracks, repeated_fixed_n
 from farm.statistics.wording import listed
 
 FEWEST = 4
@@ -60,6 +60,7 @@ class WatchedLog:
     ) -> None:
         self._along = table.take(np.argsort(table.position, kind="stable"))
         self._reference, self.level = reference, level
+        self._tracks = Tracks(self._along.track)
         self.by_track = table.shares_tracks or reference.table.shares_tracks
         self.unit = "track" if self.by_track else "instance"
         self._why_not = {name: why for name in monitors if (why := self._missing(name))}
@@ -83,14 +84,12 @@ class WatchedLog:
             return f"{reference.name} has {len(own)} {self.unit}s; evidence needs at least {FEWEST}"
         return None
 
-    def _units(self, table: VerdictTable, values: FloatArray) -> FloatArray:
-        return by_track(values, table.track_code) if self.by_track else values
-
     def _scores(self, table: VerdictTable, name: str) -> FloatArray:
-        return self._units(table, np.asarray(table.said[name].scores, dtype=np.float64))
+        tracks = self._tracks if table is self._along else Tracks(table.track)
+        return tracks.means(np.asarray(table.said[name].scores, dtype=np.float64))
 
-    def _alarms(self, table: VerdictTable, name: str) -> FloatArray:
-        return self._units(table, table.said[name].alarm.astype(np.float64))
+    def _alarms(self, name: str) -> FloatArray:
+        return self._tracks.sums(self._along.said[name].alarm.astype(np.float64))
 
     def _evidence(self, name: str, seed: int) -> FloatArray:
         evidence = ScoreEvidence(self._scores(self._reference.table, name), seed)
@@ -116,10 +115,11 @@ class WatchedLog:
         return found
 
     @cached_property
-    def _rates(self) -> dict[str, BettingSequence]:
-        rates = {name: BettingSequence(self.level) for name in self._monitors}
+    def _rates(self) -> dict[str, RatioSequence]:
+        sizes = self._tracks.sizes
+        rates = {name: RatioSequence(int(sizes.max()), self.level) for name in self._monitors}
         for name, rate in rates.items():
-            rate.add(self._alarms(self._along, name))
+            rate.add(self._alarms(name), sizes)
         return rates
 
     def alarm_rate(self, name: str) -> Bounded:
@@ -129,12 +129,14 @@ class WatchedLog:
     def peeking(self, name: str) -> int | None:
         """Return when the alarm rate would first have been found above the reference's by repeated tests.
 
-        These are made for a fixed number of instances, and take the reference's rate for the true one.
+        These are made for a fixed number of instances, and take the reference's rate for the true one. Where
+        tracks alternate they are not told.
         """
-        if name not in (before := self._reference.table).said:
+        if self._tracks.alternate or name not in (before := self._reference.table).said:
             return None
-        rate = float(self._alarms(before, name).mean())
-        return repeated_fixed_n(self._alarms(self._along, name), rate, self.level) if 0 < rate < 1 else None
+        rate = float(before.said[name].alarm.mean())
+        sizes = self._tracks.sizes if self._along.shares_tracks else None
+        return repeated_fixed_n(self._alarms(name), rate, self.level, sizes=sizes) if 0 < rate < 1 else None
 
     def record(self, name: str) -> Record:
         """Return all that is known of a monitor for JSON."""
@@ -144,6 +146,7 @@ class WatchedLog:
         return plain(
             {
                 "unit": self.unit,
+                "by_lot": self._tracks.alternate,
                 "n": self._rates[name].n,
                 "level": self.level,
                 **ends,
@@ -156,13 +159,17 @@ class WatchedLog:
 
     def sentence(self, name: str) -> str:
         """Say it in plain words."""
-        return f"{name}: {self._of_scores(name)}. {self._of_alarms(name)}."
+        order = " Tracks alternate: they are taken in an order by lot." if self._tracks.alternate else ""
+        return f"{name}: {self._of_scores(name)}. {self._of_alarms(name)}.{order}"
 
     def _of_scores(self, name: str) -> str:
         growth = self.growth(name)
         if isinstance(growth, Measure):
             return f"there is no evidence on its scores: {growth.reason}"
-        return f"evidence that its scores have moved {growth.words(self.unit, len(self._bets[name]))}"
+        return f"evidence that its scores have moved {self._words(growth)}"
+
+    def _words(self, growth: Growth) -> str:
+        return growth.words(self.unit, len(self._tracks.sizes), by_lot=self._tracks.alternate)
 
     def _of_alarms(self, name: str) -> str:
         rate, at = self.alarm_rate(name), self.peeking(name)
@@ -170,7 +177,9 @@ class WatchedLog:
             told = "Its alarm rate did not stay the same along the log"
         else:
             low, high = (f"{100 * end.value:.1f} %" for end in (rate.low, rate.high))
-            told = f"Its alarm rate is between {low} and {high} at all moments"
+            longest = int(self._tracks.sizes.max())
+            given = f" (if no track has more than {longest:,} instances)" if longest > 1 else ""
+            told = f"Its alarm rate is between {low} and {high} at all moments{given}"
         if at is None:
             return told
         test = f"a test for a fixed number, repeated after each {self.unit},"
@@ -182,8 +191,7 @@ class WatchedLog:
     def _together_record(self) -> Record | None:
         if self.together is None:
             return None
-        names, n = listed(list(self._bets)), len(next(iter(self._bets.values())))
-        grew = self.together.words(self.unit, n)
+        names, grew = listed(list(self._bets)), self._words(self.together)
         # Of one monitor all is told.
         told = f"{names} together: evidence that scores have moved {grew}." if len(self._bets) > 1 else None
         return self.together.record | {"sentence": told}

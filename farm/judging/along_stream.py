@@ -14,7 +14,7 @@ from farm.statistics.wording import one_in_words
 STRONG = (20, 100)
 """Of evidence like this is told when it was there first."""
 
-MOVED = "its bounds passed each other, so that it did not stay the same along the stream"
+MOVED = "what came later contradicts its bounds, so that it did not stay the same along the stream"
 
 
 class BoundedMean(Protocol):
@@ -48,7 +48,7 @@ def share_of(found: BoundedMean) -> Bounded:
     if not found.n:
         return Bounded.nowhere(undefined("nothing to count yet"))
     value = Measure(min(max(found.mean, 0.0), 1.0))
-    if found.moved:
+    if found.moved or not found.low <= value.value <= found.high:
         return Bounded(value, undefined(MOVED), undefined(MOVED))
     return Bounded(value, Measure(found.low), Measure(found.high))
 
@@ -88,11 +88,13 @@ class Growth:
             **{f"passed_{times}": at for times, at in self.first.items()},
         }
 
-    def words(self, unit: str, n: int) -> str:
-        """Say when it was strong in a stream of so many, and how strong at most."""
+    def words(self, unit: str, n: int, *, by_lot: bool = False) -> str:
+        """Say when it was strong in a stream of so many, and how strong at most; by lot there is no when."""
         most = f"strongest {one_in_words(self.strongest)}" if self.strongest else "there was none"
         strongest_at = {at: times for times, at in self.first.items() if at is not None}
         if not strongest_at:
             return f"was never as strong as 1 in {STRONG[0]} ({most})"
+        if by_lot:
+            return f"reached 1 in {max(strongest_at.values())} in {n:,} {unit}s ({most})"
         told = " and ".join(f"1 in {times} at {unit} {at:,}" for at, times in strongest_at.items())
         return f"reached {told} of {n:,} ({most})"

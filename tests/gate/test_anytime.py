@@ -1,4 +1,4 @@
-"""Criteria along a stream: bounds at all moments together, one value a track, and what peeking would say."""
+"""Criteria along a stream: bounds at all moments together, track by track, and what peeking would say."""
 
 import json
 
@@ -7,9 +7,10 @@ import pytest
 from scipy.stats import beta, binom
 
 from farm.comparing.measures import MEASURES, measured
-from farm.gate.anytime import COUNTS_NONE, MOVED
+from farm.gate.anytime import COUNTS_NONE, MOVED, decision_along
 from farm.gate.criteria_file import load_criteria, parse_criteria
-from farm.gate.demand import Decision
+from farm.gate.criterion import parse_criterion
+from farm.gate.demand import Decision, Demand
 from farm.gate.shares import along_stream, is_share_of_each
 from farm.gate.verdict import judge_criteria
 from farm.judging import JudgedRun
@@ -17,7 +18,7 @@ from farm.measures import undefined
 from farm.report.check_ci import check_junit
 from farm.report.check_table import check_json, check_table
 from farm.report.checked import check_runs
-from farm.statistics.anytime import BettingSequence, RateEvidence, by_track
+from farm.statistics.anytime import BettingSequence, RateEvidence, RatioSequence, Tracks
 from farm.testing import make_readouts
 from tests.gate.test_verdict import made
 from tests.wording import same_text
@@ -77,21 +78,66 @@ def test_repetitions_follow_each_other():
     assert (verdict.evidence.n_groups, verdict.evidence.high.value) == (800, sequence.high)
 
 
-def test_tracks_count_as_one_value_each():
-    random, track = np.random.default_rng(2), np.repeat(np.arange(80), 10)
-    alarm = random.random(800) < np.repeat(random.beta(0.3, 5, 80), 10)
-    order = random.permutation(80).repeat(10)  # tracks end in another order than their names
-    run = all_id(alarm, track=order)
-    verdict = of_one(run, "alarm_rate <= 0.4 anytime")
-    sequence = BettingSequence(0.95)
-    sequence.add(by_track(alarm.astype(float), order))
+def alarms_in_tracks(random, lengths):
+    """Alarms that come in tracks, and the track of each instance: others than in the order of names."""
+    alarm = random.random(lengths.sum()) < np.repeat(random.beta(0.3, 5, len(lengths)), lengths)
+    return alarm, random.permutation(len(lengths)).repeat(lengths)
+
+
+def test_tracks_are_taken_together_by_what_they_sum_up_to():
+    random = np.random.default_rng(2)
+    alarm, track = alarms_in_tracks(random, random.integers(1, 20, 80))
+    verdict = of_one(all_id(alarm, track=track), "alarm_rate <= 0.4 anytime")
+    tracks, sequence = Tracks(track), RatioSequence(19, 0.95)
+    sequence.add(tracks.sums(alarm), tracks.sizes)
     own = verdict.evidence
-    assert (own.n, own.n_groups, own.high.value) == (800, 80, pytest.approx(sequence.high))
+    assert (own.n, own.n_groups, own.value.value) == (len(alarm), 80, pytest.approx(alarm.mean()))
+    assert (own.low.value, own.high.value) == (sequence.low, sequence.high)
     assert own.anytime.unit == "track"
-    assert "track by track" in own.method
     assert " of 80" in verdict.reason
-    assert len(np.unique(track)) == 80
+    same_text(f"{verdict.reason}\n{own.method}")
+
+
+def test_where_tracks_alternate_they_are_taken_by_lot_and_no_moment_is_told():
+    random = np.random.default_rng(2)
+    alarm, track = alarms_in_tracks(random, random.integers(1, 20, 80))
+    mixed = random.permutation(len(alarm))
+    verdict = of_one(all_id(alarm[mixed], track=track[mixed]), "alarm_rate <= 0.4 anytime")
+    own = verdict.evidence
+    assert (verdict.verdict, own.n_groups, own.value.value) == ("pass", 80, pytest.approx(alarm.mean()))
+    assert own.anytime.peeked is None
+    # What the lot says depends on the tracks' names alone, and not on how they alternate.
+    again = random.permutation(len(alarm))
+    assert of_one(all_id(alarm[again], track=track[again]), "alarm_rate <= 0.4 anytime").evidence == own
+    same_text(f"{verdict.reason}\n{own.method}")
+
+
+def test_short_tracks_without_alarms_do_not_hide_long_ones_with_many():
+    """More than a fifth of all instances alarm, and of tracks the mean is 0.09."""
+    random = np.random.default_rng(0)
+    lengths = random.permutation(np.repeat([1, 30], [300, 200]))
+    rate = np.where(lengths == 30, 0.21, 0.005)
+    alarm = random.random(lengths.sum()) < np.repeat(rate, lengths)
+    run = all_id(alarm, track=np.arange(500).repeat(lengths))
+    verdict = of_one(run, "alarm_rate <= 12 % anytime")
+    assert (verdict.verdict, of_one(run, "alarm_rate <= 12 %").verdict) == ("fail", "fail")
     same_text(verdict.reason)
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_decisions_on_tracks_of_unequal_length_are_seldom_wrong(related):
+    """The share is the bound itself, so that each decision is wrong."""
+    random, streams, n = np.random.default_rng(0), 300, 150
+    wrong = {False: 0, True: 0}
+    share = (0.3 * 30 * 0.2 + 0.7 * 0.02) / (0.3 * 30 + 0.7) if related else 0.1
+    asked = Demand.of(parse_criterion(f"alarm_rate <= {share} anytime"))
+    for _ in range(streams):
+        sizes = np.where(random.random(n) < 0.3, 30, 1)
+        rate = np.where(sizes == 30, 0.2, 0.02) if related else random.beta(0.5, 4.5, n)
+        _, decided = decision_along(random.binomial(sizes, rate).astype(float), sizes, asked, 0.9)
+        if decided is not None:
+            wrong[decided.passed] += 1
+    assert max(wrong.values()) <= binom.ppf(0.999, streams, 0.1)
 
 
 def test_a_share_is_of_those_that_count():
@@ -122,6 +168,16 @@ def test_a_rate_that_rose_along_the_stream_fails_and_one_that_fell_is_not_met():
     fell = of_one(all_id(np.concatenate([wild, calm])), "alarm_rate <= 0.6 anytime")
     assert (fell.verdict, fell.evidence.anytime.decided) == ("undecided", None)
     same_text("\n".join(each.reason for each in (rose, fell)))
+
+
+def test_a_failure_that_its_value_contradicts_is_told_to_have_been_for_a_while():
+    alarm = np.arange(4000) % np.where(np.arange(4000) < 600, 4, 100) == 0
+    verdict = of_one(all_id(alarm), "alarm_rate <= 0.1 anytime")
+    assert verdict.verdict == "fail"
+    assert verdict.evidence.value.value < 0.1 < verdict.evidence.low.value
+    turned = of_one(all_id(alarm), "coverage >= 0.9 anytime")
+    assert turned.evidence.value.value > 0.9 > turned.evidence.high.value
+    same_text(f"{verdict.reason}\n{turned.reason}")
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,11 @@ def field(random, n, *, chance=0.2, track=None, told=False, confident=True, **op
     wrong = random.random(n) < 0.15
     alarm = random.random(n) < np.where(wrong, 0.4, 0.05)
     chance = np.broadcast_to(chance(wrong, alarm) if callable(chance) else chance, n)
+    sure = np.where(wrong, random.beta(3, 3, n), random.beta(20, 1, n))
     columns = {
         "label": np.where(random.random(n) < chance, 0.0, np.nan),
         "predicted": wrong.astype(int),
-        "confidence": np.where(wrong, random.beta(3, 3, n), random.beta(20, 1, n)) if confident else None,
+        "confidence": sure if confident else None,
         "label_chance": chance if told else None,
         "track": None if track is None else [f"t{i}" for i in track],
         **options,
@@ -65,6 +66,34 @@ def test_bounds_hold(told, frames):
             low, high = ends(each)
             missed[way] += not low <= truth <= high
     assert missed.max() <= binom.ppf(0.999, 120, 0.1)
+
+
+def test_bounds_hold_where_tracks_are_of_unequal_length_and_short_ones_seldom_have_a_label():
+    """Of 2 decisions in long tracks one is wrong, of short ones none; frames of a track are asked apart."""
+    random, missed, times = np.random.default_rng(8), np.zeros(2), 80
+    for _ in range(times):
+        lengths = np.where(random.random(120) < 0.5, 20, 1)
+        wrong = random.random(lengths.sum()) < np.repeat(np.where(lengths == 20, 0.5, 0.0), lengths)
+        label = np.where(random.random(len(wrong)) < 0.2, 0.0, np.nan)
+        track = [f"t{i}" for i in np.arange(120).repeat(lengths)]
+        known = {"label": label, "predicted": 1 * wrong, "confidence": np.where(wrong, 0.6, 0.9)}
+        made = make_readouts({"never": np.zeros(len(wrong), dtype=bool)}, is_ood=None, track=track, **known)
+        for way, each in enumerate(FewLabels.of(made).hazard("never", 0.9)):
+            low, high = ends(each)
+            missed[way] += not low <= 0.5 * 20 / 21 <= high
+    assert missed.max() <= binom.ppf(0.999, times, 0.1)
+
+
+@pytest.mark.parametrize(
+    "confidence", [np.full(300, np.nan), np.linspace(-3, 8, 300), np.linspace(0, 1.01, 300)]
+)
+def test_confidence_that_cannot_be_one_guesses_nothing_and_that_is_said(confidence):
+    made, _ = field(np.random.default_rng(9), 300, confidence=confidence)
+    blind, _ = field(np.random.default_rng(9), 300, confidence=None)
+    few = FewLabels.of(made)
+    assert few.hazard("odin", 0.9) == FewLabels.of(blind).hazard("odin", 0.9)
+    assert few.record("odin", 0.9)["guessed_by"] is None
+    same_text(few.sentence("odin", 0.9))
 
 
 def test_who_asks_where_it_is_doubtful_must_tell_the_chance():
@@ -127,3 +156,8 @@ def test_a_log_tells_labels_chances_and_records_the_hazard(tmp_path):
     same_text("\n".join([hazard["sentence"], hazard["assumption"]]))
     unlabelled = alarm_records(before, reference=Reference.of(log, "june"))
     assert unlabelled[0]["anytime"]["residual_hazard"] is None
+
+
+def test_what_is_taken_for_granted_of_tracks_is_told():
+    made, _ = field(np.random.default_rng(10), 60, track=np.repeat(np.arange(12), 5))
+    same_text(FewLabels.of(made).assumption)

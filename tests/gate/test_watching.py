@@ -11,7 +11,8 @@ from farm.gate.drift import Reference
 from farm.gate.watching import WatchedLog
 from farm.judging import JudgedRun
 from farm.report.tables import render
-from farm.statistics.anytime import ScoreEvidence, by_track, repeated_fixed_n
+from farm.statistics.anytime import RatioSequence, ScoreEvidence, repeated_fixed_n
+from farm.store.readouts import Readouts
 from farm.testing import make_readouts
 from tests.gate.test_drift import fleet
 from tests.wording import same_text
@@ -62,9 +63,43 @@ def test_where_tracks_are_shared_each_is_one_value():
     # Tracks of the reference are drawn from in another order, so that only about the same is found.
     assert found.growth("odin").log_e == pytest.approx(expected[-1], abs=3)
     assert found.growth("odin").first[20] < 40
-    table = JudgedRun.of(now.instances, now.alarms, now.run).table
-    alarm = by_track(table.said["odin"].alarm.astype(float), table.track_code)
-    assert found.alarm_rate("odin").value.value == pytest.approx(alarm.mean())
+    alarm = now.alarms.loc[now.alarms["monitor"] == "odin", "alarm"].to_numpy()
+    rate = RatioSequence(10)
+    rate.add(alarm.reshape(-1, 10).sum(axis=1), np.full(40, 10))
+    told = found.alarm_rate("odin")
+    assert (told.value.value, told.low.value) == (pytest.approx(alarm.mean()), rate.low)
+
+
+def drives(random, *, mixed):
+    """Drives of 1 and 20 frames, of which long ones score far lower; one after the other, or alternating."""
+    lengths = np.where(random.random(60) < 0.5, 20, 1)
+    track = np.arange(60).repeat(lengths)
+    scores = (random.normal(size=60) - 3 * (lengths == 20))[track] + 0.3 * random.normal(size=len(track))
+    if mixed:
+        # Each begins somewhere in the first third and goes on beside others.
+        begin = random.random(60) * 10
+        order = np.argsort(begin[track] + np.concatenate([np.arange(n) for n in lengths]), kind="stable")
+        track, scores = track[order], scores[order]
+    return log_of({"odin": scores}, track=[f"drive {i}" for i in track])
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_drives_of_unequal_length_seldom_show_1_in_20_where_nothing_moved(mixed):
+    random, times, shown = np.random.default_rng(11), 120, 0
+    for _ in range(times):
+        found = watched(drives(random, mixed=mixed), drives(random, mixed=mixed))
+        shown += found.growth("odin").first[20] is not None
+        assert found.record("odin")["by_lot"] == mixed
+    assert shown <= binom.ppf(0.999, times, 0.05)
+
+
+def test_of_drives_that_alternate_no_moment_is_told():
+    now = drives(np.random.default_rng(0), mixed=True)
+    moved = Readouts(now.instances, now.alarms.assign(score=now.alarms["score"] + 6, alarm=True), now.run)
+    found = watched(moved, drives(np.random.default_rng(1), mixed=False))
+    assert found.growth("odin").first[20] is not None
+    assert found.peeking("odin") is None
+    same_text(found.sentence("odin"))
 
 
 def first_passings(times, draw, **options):

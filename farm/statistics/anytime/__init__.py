@@ -15,7 +15,7 @@ from farm.statistics.anytime.peeking import repeated_fixed_n
 from farm.statistics.anytime.prediction_powered import PredictionPowered
 from farm.statistics.anytime.ratio import RatioSequence
 from farm.statistics.anytime.sequence import ConfidenceSequence
-from farm.statistics.anytime.tracks import by_track
+from farm.statistics.anytime.tracks import Tracks
 
 __all__ = [
     "BernsteinSequence",
@@ -28,7 +28,7 @@ __all__ = [
     "RatioSequence",
     "ScoreEvidence",
     "Together",
-    "by_track",
+    "Tracks",
     "path",
     "repeated_fixed_n",
 ]

@@ -103,8 +103,8 @@ class RateEvidence(StreamEvidence):
 class ScoreEvidence(StreamEvidence):
     """Evidence that scores are no longer exchangeable with those of a reference.
 
-    Frames of a track are not exchangeable with each other: of such streams give each track's own score, as
-    `by_track` does, in the reference too.
+    Frames of a track are not exchangeable with each other: of such streams give each track's own score,
+    such as `Tracks.means`, in the reference too.
 
     Parameters
     ----------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from farm.api.arrays import FloatArray, IntArray
+from farm.api.arrays import FloatArray
 from farm.api.component import check_number
 from farm.errors import DataError
-from farm.statistics.anytime.betting import BettingSequence
+from farm.statistics.anytime.ratio import RatioSequence
 from farm.statistics.anytime.sequence import checked, running
-from farm.statistics.anytime.tracks import by_track
+from farm.statistics.anytime.tracks import Tracks
 
 
 class PredictionPowered:
@@ -28,6 +28,10 @@ class PredictionPowered:
         No instance is asked about with a smaller chance. The smaller it is, the longer bounds stay wide.
     level
         The chance that the mean lies between the bounds at all times.
+    longest
+        Where instances come in tracks, no track has more of them.
+    most_asked
+        No track has more whose answer adds to the proxies; without, all that it has.
 
     References
     ----------
@@ -45,15 +49,18 @@ class PredictionPowered:
     (5000, 554, [0.069, 0.09, 0.112])
     """
 
-    def __init__(self, lowest_chance: float, level: float = 0.95) -> None:
+    def __init__(
+        self, lowest_chance: float, level: float = 0.95, longest: int = 1, most_asked: int | None = None
+    ) -> None:
         check_number("lowest_chance", lowest_chance, above=0, high=1)
         self._lowest_chance, self._labelled = float(lowest_chance), 0
-        self._sequence = BettingSequence(level, 1.0 - 1.0 / lowest_chance, 1.0 / lowest_chance)
+        beyond = (longest if most_asked is None else most_asked) * (1.0 / lowest_chance - 1.0)
+        self._sequence = RatioSequence(longest, level, beyond)
         self._explained = self._proxied = 0.0
 
     @property
     def n(self) -> int:
-        """How many instances there were."""
+        """How many instances there were, or tracks."""
         return self._sequence.n
 
     @property
@@ -69,12 +76,12 @@ class PredictionPowered:
     @property
     def low(self) -> float:
         """The highest lower bound so far."""
-        return max(self._sequence.low, 0.0)
+        return self._sequence.low
 
     @property
     def high(self) -> float:
         """The lowest upper bound so far."""
-        return min(self._sequence.high, 1.0)
+        return self._sequence.high
 
     @property
     def moved(self) -> bool:
@@ -82,7 +89,7 @@ class PredictionPowered:
         return self._sequence.moved
 
     def add(
-        self, proxy: FloatArray, label: FloatArray, chance: FloatArray, track: IntArray | None = None
+        self, proxy: FloatArray, label: FloatArray, chance: FloatArray, tracks: Tracks | None = None
     ) -> None:
         """Take the next instances, in order.
 
@@ -94,21 +101,28 @@ class PredictionPowered:
             The value itself, from 0 to 1; NaN where it was not asked for.
         chance
             With which chance it would be asked for.
-        track
-            Instances of one track count as one, their mean; each track with all of its instances.
+        tracks
+            Those of the instances, each with all of its own; without, every instance stands alone.
         """
         label = np.asarray(label, dtype=np.float64)
         if not len(proxy) == len(label) == len(chance):
             raise DataError(
                 f"{len(proxy)} proxies, {len(label)} labels, {len(chance)} chances; expected as many of each"
             )
+        if tracks is not None:  # what comes later in their order must not weigh what comes before
+            proxy, label, chance = (np.asarray(each)[tracks.rows] for each in (proxy, label, chance))
         asked = ~np.isnan(label)
         proxy, chance = checked(proxy, 0.0, 1.0, self.n), checked(chance, self._lowest_chance, 1.0, self.n)
         value = checked(np.where(asked, label, 0.0), 0.0, 1.0, self.n)
         shares = self._shares(proxy, value, chance, asked)
         mistake = np.where(asked, value - shares * proxy, 0.0)
         each = shares * proxy + mistake / chance
-        self._sequence.add(each if track is None else by_track(each, track))
+        if tracks is None:
+            self._sequence.add(each, np.ones(len(each)))
+        else:
+            in_stream = np.empty(len(each))
+            in_stream[tracks.rows] = each
+            self._sequence.add(tracks.sums(in_stream), tracks.sizes)
         self._labelled += int(asked.sum())
 
     def _shares(

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from farm.errors import DataError, ParameterError
-from farm.statistics.anytime import BettingSequence, PredictionPowered
+from farm.statistics.anytime import BettingSequence, PredictionPowered, RatioSequence, Tracks
 from tests.wording import refused
 
 LEVEL, N_STREAMS, LENGTH = 0.9, 150, 600
@@ -103,6 +103,44 @@ def test_it_does_not_matter_how_instances_are_handed_in():
             each.add(*part)
         found.append((each.n, each.mean, each.low, each.high))
     assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_tracks_of_unequal_length_are_bounded_by_what_all_instances_are(mixed):
+    """Long tracks hold all that is wrong, where their frames resemble each other."""
+    random, wrong, times = np.random.default_rng(9), 0, 100
+    for _ in range(times):
+        lengths = np.where(random.random(80) < 0.4, 15, 1)
+        track = np.arange(80).repeat(lengths)
+        track = random.permutation(track) if mixed else track
+        value = ((random.random(80) < 0.6) & (lengths == 15))[track].astype(float)
+        proxy = np.clip(value + random.normal(0, 0.3, len(value)), 0, 1)
+        label = np.where(random.random(len(value)) < 0.3, value, np.nan)
+        tracks = Tracks(track)
+        most = int(tracks.sums((~np.isnan(label)).astype(float)).max())
+        found = {some: PredictionPowered(0.3, LEVEL, longest=15, most_asked=some) for some in (None, most)}
+        for each in found.values():
+            each.add(proxy, label, np.full(len(value), 0.3), tracks)
+        wrong += not found[most].low <= 0.4 * 15 * 0.6 / (0.4 * 15 + 0.6) <= found[most].high
+        width = {some: each.high - each.low for some, each in found.items()}
+        assert width[most] <= width[None]
+    assert wrong <= binom.ppf(0.9999, times, 1 - LEVEL)
+
+
+def test_a_track_with_more_answers_than_were_told_of_is_refused():
+    found, tracks = PredictionPowered(0.5, longest=8, most_asked=2), Tracks(np.zeros(8, dtype=int))
+    with refused(DataError):
+        found.add(np.zeros(8), np.ones(8), np.full(8, 0.5), tracks)
+
+
+def test_tracks_with_all_labels_are_their_own_sums():
+    random = np.random.default_rng(10)
+    tracks, value = Tracks(random.integers(0, 60, 300)), random.random(300)
+    powered, ratio = PredictionPowered(1.0, longest=20), RatioSequence(20)
+    powered.add(random.random(300), value, np.ones(300), tracks)
+    ratio.add(tracks.sums(value), tracks.sizes)
+    told = [(each.n, each.low, each.mean, each.high) for each in (powered, ratio)]
+    assert told[0] == pytest.approx(told[1], abs=1e-9)
 
 
 def test_before_the_first_instance_nothing_is_known():

@@ -39,5 +39,6 @@ def prices_in(path: str) -> dict[str, Any]:
         raise ExperimentError(f"--costs {path} cannot be read: {error}; expected {EXAMPLE}") from error
     values = parse_yaml(text, path)
     if not isinstance(values, dict):
-        raise ExperimentError(f"--costs {path} holds a {type(values).__name__}; expected {EXAMPLE}")
+        held = "is empty" if values is None else f"holds a {type(values).__name__}"
+        raise ExperimentError(f"--costs {path} {held}; expected {EXAMPLE}")
     return values

@@ -131,17 +131,17 @@ def image_size(run: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def described(noted: Mapping[str, Any] | None) -> str | None:
-    """Write what a run notes of a policy or a fallback in one line.
+    """Write what a run notes of a policy or a fallback in one line; what is null has no part in it.
 
     Examples
     --------
-    >>> described({"name": "m-of-n", "m": 2, "n": 5}), described({"name": "last"}), described(None)
-    ('m-of-n (m 2, n 5)', 'last', None)
+    >>> described({"name": "ewma", "rate": 0.1, "limit": None}), described({"name": "last"}), described(None)
+    ('ewma (rate 0.1)', 'last', None)
     """
     if noted is None:
         return None
     # A second classifier has more to it than the recipe that made it.
     recipe = dict(noted.get("recipe") or {}) if "recipe" in noted else dict(noted)
     recipe.pop("name", None)
-    inside = ", ".join(f"{name} {value}" for name, value in recipe.items())
+    inside = ", ".join(f"{name} {value}" for name, value in recipe.items() if value is not None)
     return f"{noted['name']} ({inside})" if inside else str(noted["name"])

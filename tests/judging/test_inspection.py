@@ -94,8 +94,9 @@ def test_another_share_of_ood_changes_precision_as_bayes_says(run) -> None:
 
 def test_a_missing_price_list_is_told_with_the_help_s_example(capsys, tmp_path) -> None:
     readouts().save(tmp_path / "run")
-    for name in ("none.yaml", "list.yaml"):
-        (tmp_path / "list.yaml").write_text("[1]")
+    (tmp_path / "list.yaml").write_text("[1]")
+    (tmp_path / "empty.yaml").write_text("")
+    for name in ("none.yaml", "list.yaml", "empty.yaml"):
         assert main(["inspect", str(tmp_path / "run"), "--costs", str(tmp_path / name)]) == 2
         same_text(capsys.readouterr().err)
     with pytest.raises(SystemExit):

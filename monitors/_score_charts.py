@@ -8,8 +8,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from farm.api import JSON, Explanation, Features, FitData, Observation, State
-from farm.api.changes import Units
+from farm.api import JSON, Explanation, Features, FitData, FloatArray, Observation, State
+from farm.api.changes import ChangeDetector, Standardised, Units
 from monitors._charts import Chart
 from monitors._made_of import MadeOfMonitors
 from monitors._members import MemberSpec, as_mapping
@@ -71,3 +71,14 @@ class ScoreChart(Chart, MadeOfMonitors):
         """What the chart found out, and what the watched monitor did."""
         own = {member.name: dict(member.notes()) for member in self._members}
         return {**Chart.notes(self), "of": cast(JSON, own)}
+
+
+class StandardisedChart(ScoreChart):
+    """Base of those whose detector follows scores in standard deviations of ID ones. A subclass makes it."""
+
+    history: ClassVar[int] = 0
+    """With so many scores of ID validation data it begins."""
+    _made: ChangeDetector[float]
+
+    def _detector(self, reference: FloatArray) -> ChangeDetector[float]:
+        return Standardised(self._made, reference, history=self.history)

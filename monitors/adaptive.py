@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from farm.api import FloatArray
-from farm.api.changes import Adwin, ChangeDetector, PageHinkley, Standardised
+from farm.api.changes import Adwin, PageHinkley
 from monitors._members import MemberSpec
-from monitors._score_charts import ScoreChart
+from monitors._score_charts import StandardisedChart
 
 HISTORY = 300
 """They begin with so many scores of ID validation data: a stream may be faulty from its first image on."""
 
 
-class PageHinkleyChart(ScoreChart):
+class PageHinkleyChart(StandardisedChart):
     """Adds up how far scores lie above the mean of all that came, and says how far that rose from its lowest.
 
     Parameters
@@ -39,6 +38,7 @@ class PageHinkleyChart(ScoreChart):
 
     reference = "Hinkley: Inference about the change-point from cumulative sum tests, Biometrika 1971"
     statistic = "Page-Hinkley sum"
+    history = HISTORY
 
     def __init__(
         self,
@@ -53,11 +53,8 @@ class PageHinkleyChart(ScoreChart):
         super().__init__(of=of, run_length=run_length, limit=limit, restart=restart)
         self._made = PageHinkley(delta=delta, alpha=alpha)
 
-    def _detector(self, reference: FloatArray) -> ChangeDetector[float]:
-        return Standardised(self._made, reference, history=HISTORY)
 
-
-class AdwinChart(ScoreChart):
+class AdwinChart(StandardisedChart):
     """Compares newer scores with older ones in a window that is as long as they have one mean.
 
     The statistic is log(1/delta) for the smallest delta at which newer scores would be called higher.
@@ -87,6 +84,7 @@ class AdwinChart(ScoreChart):
 
     reference = "Bifet, Gavaldà: Learning from time-changing data with adaptive windowing, SDM 2007"
     statistic = "ADWIN evidence"
+    history = HISTORY
 
     def __init__(
         self,
@@ -100,6 +98,3 @@ class AdwinChart(ScoreChart):
     ) -> None:
         super().__init__(of=of, run_length=run_length, limit=limit, restart=restart)
         self._made = Adwin(delta=delta, clock=clock)
-
-    def _detector(self, reference: FloatArray) -> ChangeDetector[float]:
-        return Standardised(self._made, reference, history=HISTORY)

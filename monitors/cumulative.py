@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from farm.api import FloatArray
-from farm.api.changes import ChangeDetector, Cusum, Ewma, Standardised
+from farm.api.changes import Cusum, Ewma
 from monitors._members import MemberSpec
-from monitors._score_charts import ScoreChart
+from monitors._score_charts import StandardisedChart
 
 
-class CusumChart(ScoreChart):
+class CusumChart(StandardisedChart):
     """Adds up by how much scores lie above half the shift that it is to see: a small rise will do that lasts.
 
     Parameters
@@ -47,11 +46,8 @@ class CusumChart(ScoreChart):
         super().__init__(of=of, run_length=run_length, limit=limit, restart=restart)
         self._made = Cusum(shift=shift)
 
-    def _detector(self, reference: FloatArray) -> ChangeDetector[float]:
-        return Standardised(self._made, reference)
 
-
-class EwmaChart(ScoreChart):
+class EwmaChart(StandardisedChart):
     """Averages scores, older ones less and less; sees small rises, and what comes and goes.
 
     Parameters
@@ -92,6 +88,3 @@ class EwmaChart(ScoreChart):
     ) -> None:
         super().__init__(of=of, run_length=run_length, limit=limit, restart=restart)
         self._made = Ewma(weight=weight, variance=variance)
-
-    def _detector(self, reference: FloatArray) -> ChangeDetector[float]:
-        return Standardised(self._made, reference)

@@ -24,7 +24,7 @@ import numpy as np
 
 from farm.api.arrays import BoolArray, FloatArray, StrArray
 from farm.gate.criterion import Criterion
-from farm.gate.demand import Decision, Demand, Evidence, Moments
+from farm.gate.demand import DecisiveMoment, Demand, Evidence, Moments
 from farm.gate.observed import counts_of
 from farm.gate.selected import Selected
 from farm.gate.shares import along_stream
@@ -77,7 +77,7 @@ def anytime_evidence(selected: Selected, criterion: Criterion, monitor: str) -> 
 
 def decision_along(
     hits: FloatArray, sizes: FloatArray, demand: Demand, level: float
-) -> tuple[Bounded, Decision | None]:
+) -> tuple[Bounded, DecisiveMoment | None]:
     """Return a share with its bounds at the end of a stream, and what was decided first, and when.
 
     Parameters
@@ -95,7 +95,7 @@ def decision_along(
     >>> asked = Demand.of(parse_criterion("risk <= 0.05 anytime"))
     >>> bounded, decided = decision_along(np.arange(500) % 50 == 49, np.ones(500), asked, 0.95)
     >>> decided, round(bounded.high.value, 3)
-    (Decision(passed=True, at=281), 0.042)
+    (DecisiveMoment(passed=True, at=281), 0.042)
     """
     longest = int(sizes.max())
     sequence = RatioSequence(longest, level)  # each end alone strays with half of what the level leaves
@@ -122,11 +122,11 @@ def _refuted(over: FloatArray, bound: float, level: float, *, at_least: bool) ->
     return np.asarray(np.maximum.accumulate(capital) >= math.log(2 / (1 - level)))
 
 
-def _first(passed: bool, holds: BoolArray) -> Decision | None:
-    return Decision(passed, int(np.argmax(holds)) + 1) if holds.any() else None
+def _first(passed: bool, holds: BoolArray) -> DecisiveMoment | None:
+    return DecisiveMoment(passed, int(np.argmax(holds)) + 1) if holds.any() else None
 
 
-def peeking(hits: FloatArray, sizes: FloatArray, demand: Demand, level: float) -> Decision | None:
+def peeking(hits: FloatArray, sizes: FloatArray, demand: Demand, level: float) -> DecisiveMoment | None:
     """Return what tests for a fixed number would have decided first, repeated after each track or instance.
 
     Examples
@@ -135,11 +135,11 @@ def peeking(hits: FloatArray, sizes: FloatArray, demand: Demand, level: float) -
     >>> asked = Demand.of(parse_criterion("risk <= 0.05 anytime"))
     >>> often, never, alone = np.arange(200) % 5 == 0, np.zeros(200), np.ones(200)
     >>> peeking(often, alone, asked, 0.95), peeking(never, alone, asked, 0.95)
-    (Decision(passed=False, at=6), Decision(passed=True, at=59))
+    (DecisiveMoment(passed=False, at=6), DecisiveMoment(passed=True, at=59))
     """
     of_tracks = sizes if (sizes > 1).any() else None
     found = [
-        Decision(demand.above != at_least, at)
+        DecisiveMoment(demand.above != at_least, at)
         for at_least in (False, True)
         if (at := repeated_fixed_n(hits, demand.bound, level, at_least=at_least, sizes=of_tracks)) is not None
     ]

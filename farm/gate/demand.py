@@ -22,7 +22,7 @@ NO_NUMBER = "no number of instances would decide it, were the value the same"
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisiveMoment:
     """That it was decided, how, and after how many instances or tracks."""
 
     passed: bool
@@ -38,14 +38,14 @@ class Moments:
 
     Examples
     --------
-    >>> print(Moments("instance", 2000, Decision(True, 812), Decision(False, 37)))
+    >>> print(Moments("instance", 2000, DecisiveMoment(True, 812), DecisiveMoment(False, 37)))
     passed at instance 812 of 2,000; peeking would have failed it at instance 37
     """
 
     unit: Literal["instance", "track"]
     n: int
-    decided: Decision | None
-    peeked: Decision | None
+    decided: DecisiveMoment | None
+    peeked: DecisiveMoment | None
     """What came first of tests for a fixed number of instances, repeated after each of them."""
     by_lot: bool = False
     """Whether tracks alternate, so that they were taken in an order by lot and there are no moments."""

@@ -10,7 +10,7 @@ from farm.comparing.measures import MEASURES, measured
 from farm.gate.anytime import COUNTS_NONE, MOVED, decision_along
 from farm.gate.criteria_file import load_criteria, parse_criteria
 from farm.gate.criterion import parse_criterion
-from farm.gate.demand import Decision, Demand
+from farm.gate.demand import DecisiveMoment, Demand
 from farm.gate.shares import along_stream, is_share_of_each
 from farm.gate.verdict import judge_criteria
 from farm.judging import JudgedRun
@@ -53,9 +53,9 @@ def test_the_first_moment_is_told_and_the_first_of_peeking():
     alarm = (np.arange(2000) < 2) | (np.arange(2000) % 50 == 49)
     verdict = of_one(all_id(alarm), "alarm_rate <= 0.1 anytime")
     when = verdict.evidence.anytime
-    assert when.peeked == Decision(False, 2)  # 0.1 * 0.1 is below 5 %
+    assert when.peeked == DecisiveMoment(False, 2)  # 0.1 * 0.1 is below 5 %
     capital = np.cumsum(RateEvidence(0.1, at_least=True).add(alarm.astype(float)))
-    assert when.decided == Decision(True, int(np.argmax(capital >= np.log(40))) + 1)
+    assert when.decided == DecisiveMoment(True, int(np.argmax(capital >= np.log(40))) + 1)
     same_text(verdict.reason)
 
 

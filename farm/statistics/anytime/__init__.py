@@ -9,7 +9,7 @@ claimed fell to p = 0.05 at some time in 1 to 5 % of 300 streams, that against e
 
 from farm.statistics.anytime.bernstein import BernsteinSequence
 from farm.statistics.anytime.betting import BettingSequence
-from farm.statistics.anytime.evidence import Evidence, RateEvidence, ScoreEvidence, Together
+from farm.statistics.anytime.evidence import GrowingEvidence, RateEvidence, ScoreEvidence, Together
 from farm.statistics.anytime.paths import Method, path
 from farm.statistics.anytime.peeking import repeated_fixed_n
 from farm.statistics.anytime.prediction_powered import PredictionPowered
@@ -21,7 +21,7 @@ __all__ = [
     "BernsteinSequence",
     "BettingSequence",
     "ConfidenceSequence",
-    "Evidence",
+    "GrowingEvidence",
     "Method",
     "PredictionPowered",
     "RateEvidence",

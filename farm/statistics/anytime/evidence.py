@@ -23,7 +23,7 @@ AT_RISK = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8])
 """The parts of the capital that bets on rates put at risk; the first keeps what it has."""
 
 
-class Evidence:
+class GrowingEvidence:
     """Evidence against a claim, which may be looked at after every value."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Evidence:
         return bets
 
 
-class StreamEvidence(Evidence, ABC):
+class StreamEvidence(GrowingEvidence, ABC):
     """Evidence from one stream of numbers."""
 
     def add(self, values: FloatArray) -> FloatArray:
@@ -135,7 +135,7 @@ class ScoreEvidence(StreamEvidence):
         return self._bet.add(self._ranks.add(values, self._ties.random(len(values))))
 
 
-class Together(Evidence):
+class Together(GrowingEvidence):
     """One evidence from several monitors' bets on the same stream.
 
     Bets on the same images cannot be multiplied with each other: what one gains by, others may as well. At
